@@ -1,0 +1,1 @@
+//! The kernel language: handles, control flow, tensors, the Kernel trait.

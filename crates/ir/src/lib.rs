@@ -1,0 +1,1 @@
+//! The typed, structured kernel IR: verifier, passes, text form, lowering to PTX.

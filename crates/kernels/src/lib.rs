@@ -1,0 +1,1 @@
+//! The library of LLM kernels, a folder per operator.

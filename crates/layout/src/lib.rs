@@ -1,0 +1,1 @@
+//! CuTe's layout algebra on the host.

@@ -1,0 +1,1 @@
+//! Devices, memory, streams, the compile cache and launches.

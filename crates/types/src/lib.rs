@@ -1,0 +1,1 @@
+//! What every part of Warpsmith shares: dtypes, targets, chips, source locations, diagnostics.

@@ -1,0 +1,1 @@
+//! CuTe for Rust: a GPU-kernel language, its emulator, and a library of LLM kernels.
