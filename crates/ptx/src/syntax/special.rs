@@ -1,0 +1,22 @@
+use super::words;
+
+words! {
+    /// A special register (PTX ISA §10), without its percent sign.
+    SpecialRegister {
+        TidX = "tid.x", TidY = "tid.y", TidZ = "tid.z",
+        NtidX = "ntid.x", NtidY = "ntid.y", NtidZ = "ntid.z",
+        CtaidX = "ctaid.x", CtaidY = "ctaid.y", CtaidZ = "ctaid.z",
+        NctaidX = "nctaid.x", NctaidY = "nctaid.y", NctaidZ = "nctaid.z",
+        LaneId = "laneid", WarpId = "warpid", NwarpId = "nwarpid", SmId = "smid", NsmId = "nsmid", GridId = "gridid",
+        LanemaskEq = "lanemask_eq", LanemaskLe = "lanemask_le", LanemaskLt = "lanemask_lt",
+        LanemaskGe = "lanemask_ge", LanemaskGt = "lanemask_gt",
+        Clock = "clock", ClockHi = "clock_hi", Clock64 = "clock64", GlobalTimer = "globaltimer",
+        ClusterIdX = "clusterid.x", ClusterIdY = "clusterid.y", ClusterIdZ = "clusterid.z",
+        NclusterIdX = "nclusterid.x", NclusterIdY = "nclusterid.y", NclusterIdZ = "nclusterid.z",
+        ClusterCtaidX = "cluster_ctaid.x", ClusterCtaidY = "cluster_ctaid.y", ClusterCtaidZ = "cluster_ctaid.z",
+        ClusterNctaidX = "cluster_nctaid.x", ClusterNctaidY = "cluster_nctaid.y", ClusterNctaidZ = "cluster_nctaid.z",
+        ClusterCtaRank = "cluster_ctarank", ClusterNctaRank = "cluster_nctarank",
+        IsExplicitCluster = "is_explicit_cluster",
+        DynamicSmemSize = "dynamic_smem_size", TotalSmemSize = "total_smem_size",
+    }
+}
