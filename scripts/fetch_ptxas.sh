@@ -3,9 +3,10 @@
 #
 #   scripts/fetch_ptxas.sh [DIR]        DIR defaults to target/ptxas
 #
-# Needs Python 3 with venv, on x86-64 or arm64 Linux; no GPU, no driver, no root. The wheels go into a
-# virtual environment in DIR, and DIR/ptxas and DIR/nvdisasm link to the
-# programs. The last line on stdout is the path of ptxas.
+# Needs Linux (x86-64 or arm64) and Python 3 with venv; no GPU, no driver, no
+# root. The wheels go into a virtual environment in DIR, and DIR/ptxas and
+# DIR/nvdisasm link to the programs. The last line on stdout is the path of
+# ptxas.
 #
 # Both programs are under NVIDIA's own licence: use them, do not redistribute
 # them. Nothing here is needed to build or run the project; ptxas serves to

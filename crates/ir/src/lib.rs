@@ -1,1 +1,31 @@
-//! The typed, structured kernel IR: verifier, passes, text form, lowering to PTX.
+//! The kernel IR: what a traced kernel is before it is PTX.
+//!
+//! A [`Kernel`] is a tree of structured blocks. Values are typed and defined once; what changes at run time lives in
+//! mutable registers ([`Op::Get`], [`Op::Set`]). Control flow is structured (`if`, `for`, `loop`), so passes need no
+//! graph algorithms, and every instruction knows the line of Rust that wrote it.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`kernel`], [`op`], [`types`] | the IR itself |
+//! | [`verify`](mod@verify) | what must hold, checked before and after the passes |
+//! | [`passes`] | folding, value numbering, contraction, dead code |
+//! | [`lower`](mod@lower) | to PTX |
+//! | [`text`] | the text form, printed and parsed |
+//!
+//! The passes do what `ptxas` was measured not to do (constant division, address folding, contraction by our own
+//! rules) and leave registers and scheduling to it.
+
+pub mod kernel;
+pub mod lower;
+pub mod op;
+pub mod passes;
+pub mod text;
+pub mod types;
+pub mod verify;
+
+pub use kernel::{Block, Inst, Kernel, LocationId, Param, Pointer, RegisterId, SharedId, SharedVariable, Value};
+pub use lower::{LowerOptions, lower};
+pub use op::{Binary, Comparison, Op, Shuffle, Space, Special, Unary};
+pub use passes::optimize;
+pub use types::Type;
+pub use verify::verify;

@@ -81,8 +81,8 @@ impl Int {
             _ => {
                 let (a, b) = (self.facts(), other.facts());
                 let apart = a.upper < b.lower || b.upper < a.lower;
-                let indivisible = matches!(self, Int::Static(v) if v % b.divisor != 0)
-                    || matches!(other, Int::Static(v) if v % a.divisor != 0);
+                let indivisible = matches!(self, Int::Static(v) if v.checked_rem(b.divisor).unwrap_or(0) != 0)
+                    || matches!(other, Int::Static(v) if v.checked_rem(a.divisor).unwrap_or(0) != 0);
                 (apart || indivisible).then_some(false)
             }
         }

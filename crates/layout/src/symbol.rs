@@ -142,9 +142,7 @@ pub(crate) fn sum(a: &Int, b: &Int) -> Result<Int> {
 /// `a / b` where it is exact by form, whatever the values: all of `b`'s factors are in `a`.
 fn cancel(a: &Int, b: &Int) -> Result<Option<Int>> {
     let ((m, x), (n, y)) = (parts(a), parts(b));
-    if n == 0 || m % n != 0 {
-        return Ok(None);
-    }
+    let (Some(0), Some(quotient)) = (m.checked_rem(n), m.checked_div(n)) else { return Ok(None) };
     let mut left = x.to_vec();
     for factor in y {
         match left.iter().position(|f| f == factor) {
@@ -152,7 +150,7 @@ fn cancel(a: &Int, b: &Int) -> Result<Option<Int>> {
             None => return Ok(None),
         }
     }
-    make(m / n, left).map(Some)
+    make(quotient, left).map(Some)
 }
 
 /// Whether the form of `a` shows that `b` divides it.

@@ -1,0 +1,291 @@
+//! Operations.
+
+use crate::kernel::{Block, RegisterId, SharedId, Value};
+
+/// An enum of operations with the names they have in the text form.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$vdoc])* $variant),* }
+
+        impl $name {
+            /// Every one.
+            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+            /// The name in the text form.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $text),* }
+            }
+            /// The one so named.
+            pub fn from_name(name: &str) -> Option<$name> {
+                match name { $($text => Some($name::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+named! {
+    /// One operand, result of the same type. Those called approximate flush subnormals (`.approx.ftz`).
+    Unary {
+        /// −x.
+        Neg = "neg",
+        /// |x|.
+        Abs = "abs",
+        /// Bits, or truth, inverted.
+        Not = "not",
+        /// 1/x, approximate.
+        Rcp = "rcp",
+        /// 1/√x, approximate.
+        Rsqrt = "rsqrt",
+        /// √x, approximate.
+        Sqrt = "sqrt",
+        /// 2ˣ, approximate.
+        Exp2 = "exp2",
+        /// log₂x, approximate.
+        Log2 = "log2",
+    }
+}
+
+named! {
+    /// Two operands of one type, result of the same type (twice as wide for `mul_wide`).
+    Binary {
+        /// Sum.
+        Add = "add",
+        /// Difference.
+        Sub = "sub",
+        /// Product; the lower half for integers.
+        Mul = "mul",
+        /// The upper half of an integer product.
+        MulHi = "mul_hi",
+        /// The whole product of two 32-bit integers.
+        MulWide = "mul_wide",
+        /// Quotient: truncated for integers, correctly rounded for floats.
+        Div = "div",
+        /// Remainder, with the dividend's sign.
+        Rem = "rem",
+        /// The smaller; a NaN gives way to a number.
+        Min = "min",
+        /// The larger; a NaN gives way to a number.
+        Max = "max",
+        /// Bitwise, or of truth values.
+        And = "and",
+        /// Bitwise, or of truth values.
+        Or = "or",
+        /// Bitwise, or of truth values.
+        Xor = "xor",
+        /// Shift left by a `u32`; zero from the width on.
+        Shl = "shl",
+        /// Shift right by a `u32`, arithmetic for signed types.
+        Shr = "shr",
+    }
+}
+
+named! {
+    /// Comparisons; false where a float operand is NaN, except `ne`.
+    Comparison {
+        /// Equal.
+        Eq = "eq",
+        /// Not equal, or unordered.
+        Ne = "ne",
+        /// Less.
+        Lt = "lt",
+        /// Less or equal.
+        Le = "le",
+        /// Greater.
+        Gt = "gt",
+        /// Greater or equal.
+        Ge = "ge",
+    }
+}
+
+named! {
+    /// State spaces of an access.
+    Space {
+        /// Device memory; addresses are `u64`.
+        Global = "global",
+        /// The block's shared memory; addresses are `u32`.
+        Shared = "shared",
+    }
+}
+
+named! {
+    /// Lane exchanges within a warp of 32, all lanes taking part.
+    Shuffle {
+        /// From lane `self xor b`.
+        Xor = "xor",
+        /// From lane `self + b`.
+        Down = "down",
+        /// From lane `self − b`.
+        Up = "up",
+        /// From lane `b`.
+        Index = "index",
+    }
+}
+
+named! {
+    /// Values that the hardware knows.
+    Special {
+        /// Thread in the block.
+        ThreadX = "tid.x",
+        /// Thread in the block.
+        ThreadY = "tid.y",
+        /// Thread in the block.
+        ThreadZ = "tid.z",
+        /// Block size.
+        BlockSizeX = "ntid.x",
+        /// Block size.
+        BlockSizeY = "ntid.y",
+        /// Block size.
+        BlockSizeZ = "ntid.z",
+        /// Block in the grid.
+        BlockX = "ctaid.x",
+        /// Block in the grid.
+        BlockY = "ctaid.y",
+        /// Block in the grid.
+        BlockZ = "ctaid.z",
+        /// Grid size in blocks.
+        GridX = "nctaid.x",
+        /// Grid size in blocks.
+        GridY = "nctaid.y",
+        /// Grid size in blocks.
+        GridZ = "nctaid.z",
+        /// Lane in the warp.
+        Lane = "laneid",
+    }
+}
+
+/// What an instruction does. Operand and result types stand at the values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// A constant: the bits of the result's type.
+    Const(u64),
+    /// A kernel parameter.
+    Param(u32),
+    /// A hardware value, `u32`.
+    Special(Special),
+    /// The address of a shared variable, `u32`.
+    SharedAddress(SharedId),
+    /// One operand.
+    Unary(Unary),
+    /// Two operands.
+    Binary(Binary),
+    /// a·b + c, rounded once.
+    Fma,
+    /// Two operands to a `bool`.
+    Compare(Comparison),
+    /// `[condition, yes, no]`.
+    Select,
+    /// Between numeric types: widening is exact, floats round to nearest even, float to integer truncates.
+    Convert,
+    /// The same bits as another type of the same width.
+    Bitcast,
+    /// Two `f32` (low, high), rounded to `f16` or `bf16` (the flag: bf16), packed in a `u32`.
+    Pack {
+        /// bf16 rather than f16.
+        bf16: bool,
+    },
+    /// A `u32` to its low and high 16 bits.
+    Unpack,
+    /// `[address]` or `[address, condition]`: as many elements as results, all of one type.
+    Load {
+        /// Where from.
+        space: Space,
+        /// Added to the address, in bytes.
+        offset: i32,
+        /// The bits each element has where the condition is false; set exactly when there is a condition.
+        fill: Option<u64>,
+        /// Nobody writes this memory while the kernel runs (`ld.global.nc`).
+        read_only: bool,
+    },
+    /// `[address, values…]`, and a condition last when `guarded`.
+    Store {
+        /// Where to.
+        space: Space,
+        /// Added to the address, in bytes.
+        offset: i32,
+        /// The last operand is a condition.
+        guarded: bool,
+    },
+    /// `[x, b]`: 32-bit exchange between lanes.
+    Shuffle(Shuffle),
+    /// All threads of the block meet, and see each other's memory (`bar.sync 0`).
+    Barrier,
+    /// Waits for the kernels this one depends on (`griddepcontrol.wait`).
+    WaitForUpstream,
+    /// Lets dependent kernels start (`griddepcontrol.launch_dependents`).
+    LaunchDependents,
+    /// Reads a mutable register.
+    Get(RegisterId),
+    /// Writes a mutable register.
+    Set(RegisterId),
+    /// `[condition]`.
+    If {
+        /// Runs where the condition holds.
+        then: Block,
+        /// Runs where it does not.
+        otherwise: Block,
+    },
+    /// `[from, to, step]`, `u32`: the body runs for `from, from + step, …` below `to`.
+    For {
+        /// The counter, defined in the body.
+        index: Value,
+        /// The body.
+        body: Block,
+    },
+    /// Runs until [`Op::BreakIf`].
+    Loop {
+        /// The body.
+        body: Block,
+    },
+    /// `[condition]`: leaves the innermost loop.
+    BreakIf,
+    /// `[condition]`: the thread ends.
+    ExitIf,
+}
+
+impl Op {
+    /// Whether it only computes: no effect, and the same result for the same operands.
+    pub const fn is_pure(&self) -> bool {
+        matches!(
+            self,
+            Op::Const(_)
+                | Op::Param(_)
+                | Op::Special(_)
+                | Op::SharedAddress(_)
+                | Op::Unary(_)
+                | Op::Binary(_)
+                | Op::Fma
+                | Op::Compare(_)
+                | Op::Select
+                | Op::Convert
+                | Op::Bitcast
+                | Op::Pack { .. }
+                | Op::Unpack
+        )
+    }
+
+    /// Whether it may be dropped when nobody reads its results.
+    pub const fn is_removable(&self) -> bool {
+        self.is_pure() || matches!(self, Op::Get(_) | Op::Load { .. })
+    }
+
+    /// The blocks inside.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let (a, b) = match self {
+            Op::If { then, otherwise } => (Some(then), Some(otherwise)),
+            Op::For { body, .. } | Op::Loop { body } => (Some(body), None),
+            _ => (None, None),
+        };
+        a.into_iter().chain(b)
+    }
+
+    /// The blocks inside, to change.
+    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        let (a, b) = match self {
+            Op::If { then, otherwise } => (Some(then), Some(otherwise)),
+            Op::For { body, .. } | Op::Loop { body } => (Some(body), None),
+            _ => (None, None),
+        };
+        a.into_iter().chain(b)
+    }
+}

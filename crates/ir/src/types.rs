@@ -1,0 +1,126 @@
+//! Types of values.
+
+use std::fmt;
+use warpsmith_types::DType;
+
+/// The type of a value in a register. Memory has no types of its own: an access says what it moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Type {
+    /// A truth value, in a predicate register.
+    Bool,
+    /// Unsigned 16 bits; also the raw bits of a 16-bit element.
+    U16,
+    /// Signed 32-bit integer.
+    I32,
+    /// Unsigned 32-bit integer; also the raw bits of packed elements.
+    U32,
+    /// Signed 64-bit integer.
+    I64,
+    /// Unsigned 64-bit integer; also an address.
+    U64,
+    /// binary16.
+    F16,
+    /// bfloat16.
+    BF16,
+    /// binary32.
+    F32,
+    /// binary64.
+    F64,
+}
+
+impl Type {
+    /// Every type.
+    pub const ALL: [Type; 10] = [
+        Type::Bool,
+        Type::U16,
+        Type::I32,
+        Type::U32,
+        Type::I64,
+        Type::U64,
+        Type::F16,
+        Type::BF16,
+        Type::F32,
+        Type::F64,
+    ];
+
+    /// Width in bits; a `bool` counts as 1.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Type::Bool => 1,
+            Type::U16 | Type::F16 | Type::BF16 => 16,
+            Type::I32 | Type::U32 | Type::F32 => 32,
+            Type::I64 | Type::U64 | Type::F64 => 64,
+        }
+    }
+
+    /// Width in memory.
+    pub const fn bytes(self) -> u32 {
+        self.bits().div_ceil(8)
+    }
+
+    /// Whether it is an integer.
+    pub const fn is_integer(self) -> bool {
+        matches!(self, Type::U16 | Type::I32 | Type::U32 | Type::I64 | Type::U64)
+    }
+
+    /// Whether it is a signed integer.
+    pub const fn is_signed(self) -> bool {
+        matches!(self, Type::I32 | Type::I64)
+    }
+
+    /// Whether it is a float.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Type::F16 | Type::BF16 | Type::F32 | Type::F64)
+    }
+
+    /// The bits that count.
+    pub const fn mask(self) -> u64 {
+        match self.bits() {
+            64 => u64::MAX,
+            n => (1 << n) - 1,
+        }
+    }
+
+    /// The name in the text form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Type::Bool => "bool",
+            Type::U16 => "u16",
+            Type::I32 => "i32",
+            Type::U32 => "u32",
+            Type::I64 => "i64",
+            Type::U64 => "u64",
+            Type::F16 => "f16",
+            Type::BF16 => "bf16",
+            Type::F32 => "f32",
+            Type::F64 => "f64",
+        }
+    }
+
+    /// The type so named.
+    pub fn from_name(name: &str) -> Option<Type> {
+        Type::ALL.into_iter().find(|t| t.name() == name)
+    }
+
+    /// The register type that holds a dtype as a number; `None` for dtypes that have none yet.
+    pub const fn of(dtype: DType) -> Option<Type> {
+        Some(match dtype {
+            DType::F64 => Type::F64,
+            DType::F32 => Type::F32,
+            DType::F16 => Type::F16,
+            DType::BF16 => Type::BF16,
+            DType::I64 => Type::I64,
+            DType::I32 => Type::I32,
+            DType::U64 => Type::U64,
+            DType::U32 => Type::U32,
+            DType::U16 => Type::U16,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,190 @@
+//! The layout: a shape and its strides, a function from coordinates to offsets.
+
+use crate::convert::{Coord, IntTuple, Strides};
+use crate::coord;
+use crate::error::{LayoutError, Result};
+use crate::int::Int;
+use crate::step::Step;
+use crate::tuple::Tuple;
+use std::fmt;
+
+/// A function from coordinates to offsets: the sum of index times stride over the leaves of its shape.
+///
+/// ```
+/// use warpsmith_layout::Layout;
+/// let row_major = Layout::new((4, 8), (8, 1))?;
+/// assert_eq!(row_major.to_string(), "(4,8):(8,1)");
+/// assert_eq!(row_major.at(5)?, 9); // the sixth coordinate, column by column, is (1, 1)
+/// assert_eq!(row_major.at_coord((1, 1))?, 9);
+/// # Ok::<(), warpsmith_layout::LayoutError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Layout {
+    shape: IntTuple,
+    stride: Strides,
+}
+
+impl Layout {
+    /// A layout of a shape and strides with the same profile. Static sizes are at least 1.
+    pub fn new(shape: impl Into<IntTuple>, stride: impl Into<Strides>) -> Result<Layout> {
+        let (shape, stride) = (shape.into(), stride.into());
+        if !shape.is_congruent(&stride) {
+            return Err(LayoutError::NotCongruent { left: shape.to_string(), right: stride.to_string() });
+        }
+        match shape.leaves().iter().find(|s| s.value().is_some_and(|v| v < 1)) {
+            Some(s) => Err(LayoutError::NotPositive(s.to_string())),
+            None => Ok(Layout { shape, stride }),
+        }
+    }
+
+    /// One mode: `size:stride`.
+    pub(crate) fn leaf(size: Int, stride: Step) -> Layout {
+        Layout { shape: Tuple::leaf(size), stride: Tuple::leaf(stride) }
+    }
+
+    /// The layout of one element: `1:0`.
+    pub fn one() -> Layout {
+        Layout::leaf(Int::ONE, Step::ZERO)
+    }
+
+    /// The layout of these modes, side by side.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// let l = Layout::of([Layout::new(4, 1)?, Layout::new((2, 3), (12, 4))?]);
+    /// assert_eq!(l.to_string(), "(4,(2,3)):(1,(12,4))");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn of(modes: impl IntoIterator<Item = Layout>) -> Layout {
+        let (shapes, strides): (Vec<_>, Vec<_>) = modes.into_iter().map(|l| (l.shape, l.stride)).unzip();
+        Layout { shape: Tuple::of(shapes), stride: Tuple::of(strides) }
+    }
+
+    /// The flat layout of these modes.
+    pub(crate) fn flat(modes: impl IntoIterator<Item = (Int, Step)>) -> Layout {
+        let (shape, stride): (smallvec::SmallVec<[_; 8]>, smallvec::SmallVec<[_; 8]>) = modes.into_iter().unzip();
+        Layout { shape: Tuple::flat(shape), stride: Tuple::flat(stride) }
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &IntTuple {
+        &self.shape
+    }
+
+    /// The strides.
+    pub fn stride(&self) -> &Strides {
+        &self.stride
+    }
+
+    /// The number of modes.
+    pub fn rank(&self) -> usize {
+        self.shape.rank()
+    }
+
+    /// The nesting of the shape.
+    pub fn depth(&self) -> usize {
+        self.shape.depth()
+    }
+
+    /// The number of coordinates, static or not.
+    pub fn extent(&self) -> Result<Int> {
+        coord::size(self.shape.view())
+    }
+
+    /// The number of coordinates; an error when it is only known at run time.
+    pub fn size(&self) -> Result<i64> {
+        self.extent()?.known()
+    }
+
+    /// One more than the greatest offset: `1 + sum((size - 1) * |stride|)`.
+    pub fn cosize(&self) -> Result<Int> {
+        self.leaves().try_fold(Int::ONE, |n, (s, d)| {
+            if d.is_zero() {
+                return Ok(n);
+            }
+            n.add(&s.add(&Int::Static(-1))?.mul(&d.int()?.abs()?)?)
+        })
+    }
+
+    /// The offset of a linear index, on the host. Past the end, the last mode goes on.
+    pub fn at(&self, index: i64) -> Result<i64> {
+        self.offset(Int::Static(index))?.known()
+    }
+
+    /// The offset of a coordinate, on the host.
+    pub fn at_coord(&self, coord: impl Into<Coord>) -> Result<i64> {
+        self.offset(coord)?.known()
+    }
+
+    /// The offset of a coordinate, static or not; a hole counts as 0.
+    ///
+    /// ```
+    /// use warpsmith_layout::{Facts, Int, Layout};
+    /// let thread = Int::variable(0, Facts::index(32));
+    /// assert_eq!(Layout::new((4, 8), (8, 1))?.offset(thread)?.to_string(), "[[?0/4]+8*[?0%4]]");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn offset(&self, coord: impl Into<Coord>) -> Result<Int> {
+        let mut sum = Int::ZERO;
+        coord::offsets(coord.into().view(), self.shape.view(), self.stride.view(), &mut |step| {
+            sum = sum.add(step.int()?)?;
+            Ok(())
+        })?;
+        Ok(sum)
+    }
+
+    /// All offsets, in order.
+    pub fn table(&self) -> Result<Vec<i64>> {
+        (0..self.size()?).map(|i| self.at(i)).collect()
+    }
+
+    /// Size and stride of each leaf.
+    pub fn leaves(&self) -> impl DoubleEndedIterator<Item = (&Int, &Step)> + ExactSizeIterator + Clone {
+        self.shape.leaves().iter().zip(self.stride.leaves())
+    }
+
+    /// The modes as layouts; an integer layout is its own only mode.
+    pub fn modes(&self) -> impl Iterator<Item = Layout> + '_ {
+        self.shape
+            .modes()
+            .zip(self.stride.modes())
+            .map(|(s, d)| Layout { shape: s.to_tuple(), stride: d.to_tuple() })
+    }
+
+    /// Mode `i` as a layout.
+    pub fn mode(&self, i: usize) -> Result<Layout> {
+        self.modes().nth(i).ok_or_else(|| LayoutError::NoSuchMode { of: self.to_string(), mode: i, rank: self.rank() })
+    }
+
+    /// Whether the shape is an integer and no tuple.
+    pub fn is_leaf(&self) -> bool {
+        self.shape.is_leaf()
+    }
+
+    /// Whether all leaves are static.
+    pub fn is_static(&self) -> bool {
+        self.leaves().all(|(s, d)| s.is_static() && d.value.is_static())
+    }
+
+    /// The only mode of a rank-1 tuple layout; all else as it is.
+    pub(crate) fn unwrap_one(self) -> Layout {
+        Layout { shape: self.shape.unwrap_one(), stride: self.stride.unwrap_one() }
+    }
+
+    /// The same strides under a shape of the same profile.
+    pub(crate) fn from_parts(shape: IntTuple, stride: Strides) -> Layout {
+        Layout { shape, stride }
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.shape, self.stride)
+    }
+}
+
+impl fmt::Debug for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
