@@ -24,8 +24,9 @@ pub mod types;
 pub mod verify;
 
 pub use kernel::{Block, Inst, Kernel, LocationId, Param, Pointer, RegisterId, SharedId, SharedVariable, Value};
-pub use lower::{LowerOptions, lower};
+pub use lower::{LowerError, LowerOptions, lower};
 pub use op::{Binary, Comparison, Op, Shuffle, Space, Special, Unary};
 pub use passes::optimize;
 pub use types::Type;
 pub use verify::verify;
+pub use warpsmith_ptx::Module;

@@ -244,6 +244,39 @@ pub enum Op {
 }
 
 impl Op {
+    /// The word that it starts with in the text form.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Op::Const(_) => "const",
+            Op::Param(_) => "param",
+            Op::Special(_) => "special",
+            Op::SharedAddress(_) => "shared_address",
+            Op::Unary(op) => op.name(),
+            Op::Binary(op) => op.name(),
+            Op::Fma => "fma",
+            Op::Compare(op) => op.name(),
+            Op::Select => "select",
+            Op::Convert => "convert",
+            Op::Bitcast => "bitcast",
+            Op::Pack { bf16: false } => "pack.f16",
+            Op::Pack { bf16: true } => "pack.bf16",
+            Op::Unpack => "unpack",
+            Op::Load { .. } => "load",
+            Op::Store { .. } => "store",
+            Op::Shuffle(_) => "shuffle",
+            Op::Barrier => "barrier",
+            Op::WaitForUpstream => "wait_for_upstream",
+            Op::LaunchDependents => "launch_dependents",
+            Op::Get(_) => "get",
+            Op::Set(_) => "set",
+            Op::If { .. } => "if",
+            Op::For { .. } => "for",
+            Op::Loop { .. } => "loop",
+            Op::BreakIf => "break_if",
+            Op::ExitIf => "exit_if",
+        }
+    }
+
     /// Whether it only computes: no effect, and the same result for the same operands.
     pub const fn is_pure(&self) -> bool {
         matches!(

@@ -72,13 +72,15 @@ pub enum LayoutError {
     /// Two numbers of which neither divides the other.
     #[error("neither of {0} and {1} divides the other")]
     Indivisible(String, String),
-    /// The result would not be the composition: some element would land elsewhere.
-    #[error("the modes carry into each other: element {index} should be at {expected}")]
+    /// The modes of a layout, taken together, leave the mode that they walk: the result would not be the composition.
+    #[error("mode {mode}: indices up to {reach} leave the mode, whose size is {extent}, and carry into the next")]
     Inadmissible {
-        /// A linear index that would be wrong.
-        index: i64,
-        /// Where it belongs.
-        expected: String,
+        /// The mode of the left operand.
+        mode: usize,
+        /// The greatest index that is reached in it.
+        reach: String,
+        /// The size of the mode.
+        extent: String,
     },
     /// Two coordinates reach one element.
     #[error("mode {mode} overlaps: its stride {stride} is below the extent {extent} of the modes before it")]

@@ -18,7 +18,7 @@ use std::fmt;
 /// assert_eq!(bytes.div(&rows)?, Int::from(4));
 /// # Ok::<(), warpsmith_layout::LayoutError>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Int {
     /// Known now.
     Static(i64),
@@ -205,7 +205,7 @@ impl Int {
     }
 
     /// The smaller of both; an error when it is not known which that is.
-    pub fn min(&self, other: &Int) -> Result<Int> {
+    pub fn smaller(&self, other: &Int) -> Result<Int> {
         match self.at_most(other).or_else(|| other.at_most(self).map(|v| !v)) {
             Some(true) => Ok(self.clone()),
             Some(false) => Ok(other.clone()),

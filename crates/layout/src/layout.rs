@@ -4,7 +4,7 @@ use crate::convert::{Coord, IntTuple, Strides};
 use crate::coord;
 use crate::error::{LayoutError, Result};
 use crate::int::Int;
-use crate::step::Step;
+use crate::step::{Step, Vector};
 use crate::tuple::Tuple;
 use std::fmt;
 
@@ -131,6 +131,19 @@ impl Layout {
             Ok(())
         })?;
         Ok(sum)
+    }
+
+    /// The coordinate of a linear index, for a layout with basis strides: an integer, or a tuple as wide and as deep as
+    /// the strides name. Modes that no stride names are 0.
+    pub fn coordinate(&self, coord: impl Into<Coord>) -> Result<IntTuple> {
+        let mut sum = Vector::default();
+        for d in self.stride.leaves() {
+            sum.add(d.basis.path(), &Int::ZERO)?;
+        }
+        coord::offsets(coord.into().view(), self.shape.view(), self.stride.view(), &mut |step| {
+            sum.add(step.basis.path(), &step.value)
+        })?;
+        Ok(sum.into_tuple())
     }
 
     /// All offsets, in order.

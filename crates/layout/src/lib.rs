@@ -1,1 +1,46 @@
 //! CuTe's layout algebra on the host.
+
+mod coalesce;
+mod complement;
+mod composed;
+mod compose;
+mod convert;
+mod coord;
+mod divide;
+mod emit;
+mod error;
+mod facts;
+mod filter;
+mod int;
+mod inverse;
+mod layout;
+mod make;
+mod modes;
+mod parse;
+mod partition;
+mod product;
+mod recast;
+mod shape;
+mod slice;
+mod step;
+mod swizzle;
+mod symbol;
+mod text;
+mod tiler;
+mod tuple;
+mod tv;
+
+pub use composed::ComposedLayout;
+pub use convert::{Coord, IntTuple, Strides};
+pub use coord::{Index, crd2crd, crd2idx, crd2idx_colex, idx2crd, idx2crd_stride};
+pub use emit::Emit;
+pub use error::{LayoutError, Result};
+pub use facts::Facts;
+pub use int::Int;
+pub use layout::Layout;
+pub use step::{Basis, Step};
+pub use swizzle::Swizzle;
+pub use symbol::Symbol;
+pub use tiler::Tiler;
+pub use tuple::{Modes, Tuple, View};
+pub use tv::make_layout_tv;

@@ -1,7 +1,9 @@
 //! The stride at a leaf: an integer, or a multiple of a unit vector (a basis stride).
 
+use crate::convert::IntTuple;
 use crate::error::{LayoutError, Result};
 use crate::int::Int;
+use crate::tuple::Tuple;
 use std::fmt;
 
 /// Which mode of a coordinate a stride walks: a path of mode numbers from the outside in; empty for a plain integer.
@@ -108,5 +110,39 @@ impl fmt::Debug for Step {
 impl<T: Into<Int>> From<T> for Step {
     fn from(value: T) -> Step {
         Step { value: value.into(), basis: Basis::default() }
+    }
+}
+
+/// A sum of steps along bases.
+#[derive(Debug, Default)]
+pub(crate) struct Vector {
+    value: Option<Int>,
+    modes: Vec<Vector>,
+}
+
+impl Vector {
+    /// Adds `value` along a path.
+    pub(crate) fn add(&mut self, path: &[u8], value: &Int) -> Result<()> {
+        match path.split_first() {
+            None => {
+                self.value = Some(self.value.as_ref().unwrap_or(&Int::ZERO).add(value)?);
+                Ok(())
+            }
+            Some((mode, inner)) => {
+                let mode = usize::from(*mode);
+                while self.modes.len() <= mode {
+                    self.modes.push(Vector::default());
+                }
+                self.modes.get_mut(mode).map_or(Ok(()), |m| m.add(inner, value))
+            }
+        }
+    }
+
+    pub(crate) fn into_tuple(self) -> IntTuple {
+        if self.modes.is_empty() {
+            Tuple::leaf(self.value.unwrap_or(Int::ZERO))
+        } else {
+            Tuple::of(self.modes.into_iter().map(Vector::into_tuple))
+        }
     }
 }

@@ -3,14 +3,15 @@
 use crate::error::{LayoutError, Result};
 use crate::facts::{Facts, gcd};
 use crate::int::{Int, overflow};
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
 /// A run-time integer: a coefficient times a product of things known at run time.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Symbol(Arc<Product>);
 
-#[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, Hash)]
 struct Product {
     coefficient: i64,
     // Sorted and never empty.
@@ -19,7 +20,7 @@ struct Product {
 }
 
 /// What a product is made of.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Factor {
     Variable(u32, Facts),
     // At least two terms with different factors, sorted; a static term is the first.
@@ -78,7 +79,7 @@ fn make(mut coefficient: i64, mut factors: Vec<Factor>) -> Result<Int> {
         coefficient = coefficient.checked_mul(k).ok_or_else(|| overflow(&inner, "*", &Int::Static(left)))?;
         factors.extend_from_slice(more);
     }
-    factors.sort();
+    factors.sort_by(order_factors);
     if coefficient == 0 || factors.is_empty() {
         return Ok(Int::Static(coefficient));
     }
@@ -94,6 +95,43 @@ fn make(mut coefficient: i64, mut factors: Vec<Factor>) -> Result<Int> {
         Some(value) => Int::Static(value),
         None => Int::Dynamic(Symbol(Arc::new(Product { coefficient, factors, facts }))),
     })
+}
+
+/// The order of the normal form: by form, not by value.
+fn order(a: &Int, b: &Int) -> Ordering {
+    match (a, b) {
+        (Int::Static(a), Int::Static(b)) => a.cmp(b),
+        (Int::Static(_), Int::Dynamic(_)) => Ordering::Less,
+        (Int::Dynamic(_), Int::Static(_)) => Ordering::Greater,
+        (Int::Dynamic(a), Int::Dynamic(b)) => {
+            order_all(a.factors(), b.factors(), order_factors).then(a.coefficient().cmp(&b.coefficient()))
+        }
+    }
+}
+
+fn order_factors(a: &Factor, b: &Factor) -> Ordering {
+    fn rank(f: &Factor) -> u8 {
+        match f {
+            Factor::Variable(..) => 0,
+            Factor::Sum(_) => 1,
+            Factor::Quotient { up, .. } => 2 + u8::from(*up),
+            Factor::Remainder { .. } => 4,
+        }
+    }
+    match (a, b) {
+        (Factor::Variable(a, f), Factor::Variable(b, g)) => a.cmp(b).then(f.cmp(g)),
+        (Factor::Sum(a), Factor::Sum(b)) => order_all(a, b, order),
+        (
+            Factor::Quotient { of: p, by: q, .. } | Factor::Remainder { of: p, by: q },
+            Factor::Quotient { of: r, by: s, .. } | Factor::Remainder { of: r, by: s },
+        ) => rank(a).cmp(&rank(b)).then_with(|| order(p, r)).then_with(|| order(q, s)),
+        _ => rank(a).cmp(&rank(b)),
+    }
+}
+
+fn order_all<T>(a: &[T], b: &[T], order: impl Fn(&T, &T) -> Ordering) -> Ordering {
+    let differ = a.iter().zip(b).map(|(a, b)| order(a, b)).find(|o| o.is_ne());
+    differ.unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 
 /// Coefficient and factors.
@@ -133,7 +171,7 @@ pub(crate) fn sum(a: &Int, b: &Int) -> Result<Int> {
         0 => Ok(Int::ZERO),
         1 => Ok(sum.swap_remove(0)),
         _ => {
-            sum.sort();
+            sum.sort_by(order);
             make(1, vec![Factor::Sum(sum.into())])
         }
     }

@@ -28,7 +28,6 @@ pub struct Tuple<T> {
 }
 
 /// A tuple or a mode of one, borrowed.
-#[derive(Debug)]
 pub struct View<'a, T> {
     tokens: &'a [Token],
     leaves: &'a [T],
@@ -242,9 +241,20 @@ impl<'a, T> View<'a, T> {
 }
 
 /// The modes of a tuple, in order.
-#[derive(Debug, Clone)]
 pub struct Modes<'a, T> {
     rest: View<'a, T>,
+}
+
+impl<T> Clone for Modes<'_, T> {
+    fn clone(&self) -> Self {
+        Modes { rest: self.rest }
+    }
+}
+
+impl<T: fmt::Display> fmt::Debug for Modes<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
 }
 
 impl<'a, T> Iterator for Modes<'a, T> {
@@ -296,15 +306,21 @@ impl<T: fmt::Display> fmt::Display for View<'_, T> {
     }
 }
 
+impl<T: fmt::Display> fmt::Debug for View<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl<T: fmt::Display> fmt::Display for Tuple<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.view().fmt(f)
+        fmt::Display::fmt(&self.view(), f)
     }
 }
 
 impl<T: fmt::Display> fmt::Debug for Tuple<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.view().fmt(f)
+        fmt::Display::fmt(&self.view(), f)
     }
 }
 
@@ -315,7 +331,6 @@ impl<T> From<T> for Tuple<T> {
 }
 
 /// Writes a tuple down from left to right.
-#[derive(Debug)]
 pub(crate) struct Builder<T> {
     tuple: Tuple<T>,
 }

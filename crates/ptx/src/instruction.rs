@@ -114,6 +114,16 @@ impl Instruction {
         self
     }
 
+    /// Opcode and modifiers: `ld.global.v4.f32`.
+    pub fn name(&self) -> String {
+        let mut name = String::from(self.opcode.name());
+        for modifier in &self.modifiers {
+            name.push('.');
+            name.push_str(modifier.name());
+        }
+        name
+    }
+
     /// Whether it has this word.
     pub fn has(&self, word: Word) -> bool {
         self.modifiers.contains(&Modifier::Word(word))

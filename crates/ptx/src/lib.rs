@@ -7,7 +7,9 @@
 
 pub mod instruction;
 pub mod module;
+mod print;
 pub mod syntax;
+pub mod table;
 
 pub use instruction::{Address, Base, Guard, Immediate, Instruction, Operand, RegisterId};
 pub use module::{

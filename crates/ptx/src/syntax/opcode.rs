@@ -3,7 +3,7 @@ use super::words;
 words! {
     /// The first word of an instruction; the rest of its name are modifiers (`cp.async.bulk` is `cp` with modifiers).
     Opcode {
-        Abs = "abs", Activemask = "activemask", Add = "add", Addc = "addc", And = "and", Atom = "atom",
+        Abs = "abs", Activemask = "activemask", Add = "add", Addc = "addc", And = "and", Applypriority = "applypriority", Atom = "atom",
         Bar = "bar", Barrier = "barrier", Bfe = "bfe", Bfi = "bfi", Bfind = "bfind", Bra = "bra", Brev = "brev",
         Brkpt = "brkpt", BrxIdx = "brx", Call = "call", Clz = "clz", Cnot = "cnot", Copysign = "copysign",
         Cos = "cos", Cp = "cp", Createpolicy = "createpolicy", Cvt = "cvt", Cvta = "cvta", Div = "div",

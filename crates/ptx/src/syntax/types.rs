@@ -34,6 +34,23 @@ impl Type {
         self.bits().div_ceil(8)
     }
 
+    /// The integer type of the same sign and twice the width, or bits of twice the width.
+    pub const fn double(self) -> Option<Type> {
+        Some(match self {
+            Type::S8 => Type::S16,
+            Type::S16 => Type::S32,
+            Type::S32 => Type::S64,
+            Type::U8 => Type::U16,
+            Type::U16 => Type::U32,
+            Type::U32 => Type::U64,
+            Type::B8 => Type::B16,
+            Type::B16 => Type::B32,
+            Type::B32 => Type::B64,
+            Type::B64 => Type::B128,
+            _ => return None,
+        })
+    }
+
     /// Whether values of it are signed integers.
     pub const fn is_signed(self) -> bool {
         matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64)

@@ -1,0 +1,292 @@
+//! Fragments: a thread's elements in registers.
+//!
+//! A dtype in memory is a Rust value ([`DType`]), chosen while the program runs. A type to compute in is a Rust type. So
+//! a load gives a [`Frag`] as stored (move, store, convert), `.f32()` gives a `Frag<F32>` with arithmetic, and
+//! `.to(dtype)` goes back.
+
+use crate::bundle::Bundle;
+use crate::trace::{FragData, Handle, mistake, poison, with};
+use crate::value::{F32, Number, U32};
+use std::marker::PhantomData;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::panic::Location;
+use warpsmith_ir::{Binary, Op, Type, Unary};
+use warpsmith_types::DType;
+
+/// The element type of a fragment as loaded: its dtype is known to the trace, not to Rust.
+#[derive(Clone, Copy)]
+pub struct Stored;
+
+/// Element types that have arithmetic.
+#[diagnostic::on_unimplemented(
+    message = "a fragment of stored elements has no arithmetic",
+    label = "which dtype this is, is known only when the kernel is traced",
+    note = "convert it first: `.f32()`"
+)]
+pub trait Arithmetic {}
+impl Arithmetic for F32 {}
+
+/// A thread's elements in registers: an immutable value, 8 bytes, `Copy`. Mutable ones are `var(fragment)`.
+#[derive(Clone, Copy)]
+pub struct Frag<T = Stored> {
+    index: u32,
+    trace: u32,
+    element: PhantomData<(T, *const ())>,
+}
+
+impl<T: Copy> Bundle for Frag<T> {
+    fn map(&self, f: &mut dyn FnMut(Handle) -> Handle) -> Self {
+        let mut data = self.data();
+        for w in &mut data.words {
+            *w = f(*w);
+        }
+        Frag::new(data)
+    }
+}
+
+impl<T> Frag<T> {
+    pub(crate) fn new(data: FragData) -> Self {
+        let (index, trace) = with(|t| {
+            t.fragments.push(data);
+            (t.fragments.len() as u32 - 1, t.id())
+        });
+        Frag { index, trace, element: PhantomData }
+    }
+
+    #[track_caller]
+    pub(crate) fn data(&self) -> FragData {
+        let found = with(|t| {
+            if t.id() != self.trace {
+                return None;
+            }
+            t.fragments.get(self.index as usize).cloned()
+        });
+        found.unwrap_or_else(|| {
+            mistake("this fragment belongs to another kernel's trace", &[], "load it inside this body");
+            FragData { dtype: DType::F32, elements: 0, words: vec![] }
+        })
+    }
+
+    /// Elements that this thread holds.
+    pub fn len(&self) -> usize {
+        self.data().elements
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The dtype of its elements.
+    pub fn dtype(&self) -> DType {
+        self.data().dtype
+    }
+}
+
+/// A fragment of floats from their handles.
+pub(crate) fn floats(words: Vec<Handle>) -> Frag<F32> {
+    Frag::new(FragData { dtype: DType::F32, elements: words.len(), words })
+}
+
+impl Frag<Stored> {
+    /// As floats, exactly.
+    #[track_caller]
+    pub fn f32(self) -> Frag<F32> {
+        let FragData { dtype, elements, words } = self.data();
+        let at = Location::caller();
+        let one = |op: Op, args: &[Handle], ty: Type| with(|t| t.record(op, args, &[ty], at)[0]);
+        let packed = words.len() < elements;
+        let mut out = Vec::with_capacity(elements);
+        for w in words {
+            match (dtype, packed) {
+                (DType::F32, _) => out.push(w),
+                // A bf16 is the upper half of its float: a shift or a mask, on any target.
+                (DType::BF16, true) => {
+                    let low = one(Op::Binary(Binary::Shl), &[w, U32::from(16).h], Type::U32);
+                    let high = one(Op::Binary(Binary::And), &[w, U32::from(0xffff_0000).h], Type::U32);
+                    out.push(one(Op::Bitcast, &[low], Type::F32));
+                    out.push(one(Op::Bitcast, &[high], Type::F32));
+                }
+                (DType::BF16, false) => {
+                    let wide = one(Op::Convert, &[w], Type::U32);
+                    let up = one(Op::Binary(Binary::Shl), &[wide, U32::from(16).h], Type::U32);
+                    out.push(one(Op::Bitcast, &[up], Type::F32));
+                }
+                (DType::F16, true) => {
+                    let halves = with(|t| t.record(Op::Unpack, &[w], &[Type::U16, Type::U16], at));
+                    for h in halves {
+                        let half = one(Op::Bitcast, &[h], Type::F16);
+                        out.push(one(Op::Convert, &[half], Type::F32));
+                    }
+                }
+                (DType::F16, false) => {
+                    let half = one(Op::Bitcast, &[w], Type::F16);
+                    out.push(one(Op::Convert, &[half], Type::F32));
+                }
+                (other, _) => {
+                    let help = "floats are computed from f32, f16 and bf16 elements";
+                    mistake(format!("{other} elements have no conversion to f32"), &[], help);
+                    out.push(poison());
+                }
+            }
+        }
+        floats(out)
+    }
+}
+
+impl Frag<F32> {
+    /// `len` times the same number.
+    #[track_caller]
+    pub fn filled(len: usize, with: impl Into<F32>) -> Frag<F32> {
+        let x = with.into();
+        floats(vec![x.h; len])
+    }
+
+    /// Rounded to a dtype (to nearest, ties to even), ready to be stored. Neighbours share a register where two fit.
+    #[track_caller]
+    pub fn to(self, dtype: DType) -> Frag {
+        let FragData { elements, words, .. } = self.data();
+        let at = Location::caller();
+        let one = |op: Op, args: &[Handle], ty: Type| with(|t| t.record(op, args, &[ty], at)[0]);
+        let words = match dtype {
+            DType::F32 => words,
+            DType::BF16 | DType::F16 if elements.is_multiple_of(2) => {
+                let bf16 = dtype == DType::BF16;
+                words.chunks(2).map(|p| one(Op::Pack { bf16 }, &[p[0], p[1]], Type::U32)).collect()
+            }
+            DType::BF16 | DType::F16 => {
+                let ty = if dtype == DType::BF16 { Type::BF16 } else { Type::F16 };
+                let narrow = words.iter().map(|&w| one(Op::Convert, &[w], ty)).collect::<Vec<_>>();
+                narrow.into_iter().map(|h| one(Op::Bitcast, &[h], Type::U16)).collect()
+            }
+            other => {
+                let help = "floats are stored as f32, f16 or bf16";
+                mistake(format!("f32 has no conversion to {other}"), &[], help);
+                vec![poison(); words.len()]
+            }
+        };
+        Frag::new(FragData { dtype, elements, words })
+    }
+
+    /// A function of each element.
+    #[track_caller]
+    pub fn map(self, f: impl Fn(F32) -> F32) -> Frag<F32> {
+        floats(self.data().words.into_iter().map(|h| f(F32 { h }).h).collect())
+    }
+
+    #[track_caller]
+    fn unary(self, op: Unary) -> Frag<F32> {
+        let at = Location::caller();
+        let words = self.data().words;
+        floats(words.into_iter().map(|h| with(|t| t.record(Op::Unary(op), &[h], &[Type::F32], at)[0])).collect())
+    }
+
+    /// Combines all elements, as a tree: depth log₂ of the length, and rounding errors as small.
+    #[track_caller]
+    fn fold(self, op: Binary, empty: fn() -> F32) -> F32 {
+        let at = Location::caller();
+        let mut level = self.data().words;
+        while level.len() > 1 {
+            let pairs = level.chunks(2);
+            level = pairs
+                .map(|p| match *p {
+                    [a, b] => with(|t| t.record(Op::Binary(op), &[a, b], &[Type::F32], at)[0]),
+                    _ => p[0],
+                })
+                .collect();
+        }
+        level.first().map_or_else(empty, |&h| F32 { h })
+    }
+}
+
+// Bounds stand on the methods, not on the impl: then rustc prints our words (E0277) and not E0599.
+macro_rules! float_methods {
+    ($($(#[$doc:meta])* $method:ident() -> $out:ty: |$x:ident| $body:expr;)*) => {
+        impl<T: Copy> Frag<T> {
+            fn as_floats(self) -> Frag<F32> {
+                Frag { index: self.index, trace: self.trace, element: PhantomData }
+            }
+            $(
+                $(#[$doc])*
+                #[track_caller]
+                pub fn $method(self) -> $out where T: Arithmetic {
+                    let $x = self.as_floats();
+                    $body
+                }
+            )*
+        }
+    };
+}
+float_methods! {
+    /// The sum of all elements, as a tree.
+    sum() -> F32: |x| x.fold(Binary::Add, F32::zero);
+    /// The largest element; NaN gives way to numbers.
+    max() -> F32: |x| x.fold(Binary::Max, F32::lowest);
+    /// x².
+    square() -> Frag<F32>: |x| zip(Binary::Mul, x, x);
+    /// eˣ, approximate: see [`F32::exp`].
+    exp() -> Frag<F32>: |x| (x * std::f32::consts::LOG2_E).unary(Unary::Exp2);
+    /// 2ˣ, approximate: see [`F32::exp2`].
+    exp2() -> Frag<F32>: |x| x.unary(Unary::Exp2);
+    /// 1/x, approximate: see [`F32::rcp`].
+    rcp() -> Frag<F32>: |x| x.unary(Unary::Rcp);
+    /// |x|.
+    abs() -> Frag<F32>: |x| x.unary(Unary::Abs);
+}
+
+#[track_caller]
+fn zip(op: Binary, a: Frag<F32>, b: Frag<F32>) -> Frag<F32> {
+    let (a, b) = (a.data().words, b.data().words);
+    if a.len() != b.len() {
+        let help = "partition both tensors by the same thread-value layout";
+        mistake(format!("{} of fragments of {} and {} elements", op.name(), a.len(), b.len()), &[], help);
+        return floats(a.iter().map(|_| poison()).collect());
+    }
+    let at = Location::caller();
+    let pairs = a.into_iter().zip(b);
+    floats(pairs.map(|(a, b)| with(|t| t.record(Op::Binary(op), &[a, b], &[Type::F32], at)[0])).collect())
+}
+
+macro_rules! elementwise {
+    ($($trait:ident $method:ident),*) => {$(
+        impl $trait<Frag<F32>> for Frag<F32> {
+            type Output = Frag<F32>;
+            #[track_caller]
+            fn $method(self, rhs: Frag<F32>) -> Frag<F32> {
+                zip(Binary::$trait, self, rhs)
+            }
+        }
+        elementwise!(@scalar $trait $method F32 f32);
+    )*};
+    (@scalar $trait:ident $method:ident $($scalar:ty)*) => {$(
+        impl $trait<$scalar> for Frag<F32> {
+            type Output = Frag<F32>;
+            #[track_caller]
+            fn $method(self, rhs: $scalar) -> Frag<F32> {
+                zip(Binary::$trait, self, Frag::filled(self.len(), rhs))
+            }
+        }
+        impl $trait<Frag<F32>> for $scalar {
+            type Output = Frag<F32>;
+            #[track_caller]
+            fn $method(self, rhs: Frag<F32>) -> Frag<F32> {
+                zip(Binary::$trait, Frag::filled(rhs.len(), self), rhs)
+            }
+        }
+    )*};
+}
+elementwise!(Add add, Sub sub, Mul mul, Div div);
+
+impl Neg for Frag<F32> {
+    type Output = Frag<F32>;
+    #[track_caller]
+    fn neg(self) -> Frag<F32> {
+        self.unary(Unary::Neg)
+    }
+}
+
+impl From<Frag<F32>> for Frag<Stored> {
+    fn from(f: Frag<F32>) -> Self {
+        Frag { index: f.index, trace: f.trace, element: PhantomData }
+    }
+}

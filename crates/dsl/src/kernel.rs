@@ -1,0 +1,124 @@
+//! Kernels: a config, how it is launched, what it does; and the way from there to PTX.
+
+use crate::args::{ArgumentError, Arguments, Params, Receiver, Signature};
+use crate::trace::trace;
+use std::time::{Duration, Instant};
+use warpsmith_ir::{Kernel as Program, LowerError, LowerOptions, Module, lower, optimize, verify};
+use warpsmith_types::{Report, Target};
+
+/// How a kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Launch {
+    /// Blocks.
+    pub grid: [usize; 3],
+    /// Threads in a block.
+    pub block: [usize; 3],
+    /// Whether it may start before the launch before it has finished; the body must say [`wait_for_upstream`].
+    ///
+    /// [`wait_for_upstream`]: crate::wait_for_upstream
+    pub pdl: bool,
+}
+
+impl Launch {
+    /// A one-dimensional grid of blocks of 128 threads.
+    pub fn grid(blocks: usize) -> Launch {
+        Launch { grid: [blocks, 1, 1], block: [128, 1, 1], pdl: false }
+    }
+
+    /// With one-dimensional blocks of `threads`.
+    pub fn block(self, threads: usize) -> Launch {
+        Launch { block: [threads, 1, 1], ..self }
+    }
+
+    /// As a programmatic dependent launch.
+    pub fn pdl(self) -> Launch {
+        Launch { pdl: true, ..self }
+    }
+}
+
+/// A kernel. The value is its config, plain data: it is `Send + Sync`, so a handle can not hide in it.
+pub trait Kernel: Send + Sync {
+    /// The device's side of its arguments.
+    type Args: Params;
+
+    /// A name for PTX and reports; the same for equal configs.
+    fn name(&self) -> String;
+
+    /// How to launch it on these arguments. The block size may depend on what the [`Signature`] holds only.
+    fn launch(&self, args: &<Self::Args as Params>::Host<'_>) -> Launch;
+
+    /// What it does: runs when the kernel is traced.
+    fn body(&self, args: Self::Args);
+}
+
+/// Why a kernel could not be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The arguments are not right.
+    #[error("{}", join(.0))]
+    Arguments(Vec<ArgumentError>),
+    /// The body is not right; each mistake has its place in the author's source.
+    #[error("{0}")]
+    Body(Report),
+    /// What was traced breaks a rule of the IR.
+    #[error("{0}")]
+    Invalid(Report),
+    /// There is no PTX for it on this target.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+}
+
+fn join(errors: &[ArgumentError]) -> String {
+    errors.iter().map(|e| e.to_string()).collect::<Vec<_>>().join("; ")
+}
+
+/// A kernel as PTX, and what it took.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The program after the passes.
+    pub program: Program,
+    /// The PTX module.
+    pub module: Module,
+    /// The kernel's name in it.
+    pub entry: String,
+    /// Tracing and checking the body.
+    pub trace_time: Duration,
+    /// Verifying, passes, lowering.
+    pub lower_time: Duration,
+}
+
+/// Traces a kernel for a signature, without passes.
+///
+/// # Errors
+/// A [`Report`] of the mistakes in the body.
+pub fn trace_kernel<K: Kernel>(kernel: &K, signature: &Signature, launch: &Launch) -> Result<Program, Report> {
+    let name: String =
+        kernel.name().chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    let mut program = trace(&name, || kernel.body(K::Args::receive(&mut Receiver::new(signature))))?;
+    program.block = Some(launch.block.map(|n| n as u32));
+    Ok(program)
+}
+
+/// Compiles a kernel to PTX for the arguments of a launch.
+///
+/// # Errors
+/// [`CompileError`] says whether the arguments, the body or the target are not right.
+pub fn compile<K: Kernel>(
+    kernel: &K,
+    arguments: &Arguments,
+    launch: &Launch,
+    target: Target,
+) -> Result<Compiled, CompileError> {
+    if !arguments.errors().is_empty() {
+        return Err(CompileError::Arguments(arguments.errors().to_vec()));
+    }
+    let start = Instant::now();
+    let mut program = trace_kernel(kernel, arguments.signature(), launch).map_err(CompileError::Body)?;
+    let trace_time = start.elapsed();
+    let start = Instant::now();
+    verify(&program).map_err(CompileError::Invalid)?;
+    optimize(&mut program);
+    let module = lower(&program, &LowerOptions { target, line_info: true })?;
+    let entry = program.name.clone();
+    Ok(Compiled { program, module, entry, trace_time, lower_time: start.elapsed() })
+}

@@ -1,0 +1,307 @@
+//! A kernel, decoded: what the machine runs.
+
+use crate::lanes::{Compute, Fields};
+use warpsmith_ptx::SpecialRegister;
+use warpsmith_types::Location;
+
+/// No register: a result that nobody wants, an operand that is not there.
+pub(crate) const NONE: u16 = u16::MAX;
+
+/// A kernel in the compact form that the machine runs. Decoded once; shared freely between threads and launches.
+#[derive(Debug)]
+pub struct Program {
+    /// Tells programs apart: module variables live as long as the system and belong to one program.
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) code: Vec<Instruction>,
+    /// Where each instruction comes from.
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) locations: Vec<Location>,
+    /// What each instruction reads and writes, for checks of initialisation.
+    pub(crate) uses: Vec<Uses>,
+    /// Register lists of vector accesses, targets of branch tables.
+    pub(crate) lists: Vec<u32>,
+    pub(crate) counts: Counts,
+    pub(crate) constants32: Vec<(u16, u32)>,
+    pub(crate) constants64: Vec<(u16, Constant)>,
+    pub(crate) specials: Vec<(SpecialRegister, u16)>,
+    pub(crate) parameters: Vec<Piece>,
+    pub(crate) parameter_bytes: u32,
+    pub(crate) shared: Vec<Piece>,
+    /// Where dynamic shared memory starts, after the static variables.
+    pub(crate) dynamic_base: u32,
+    pub(crate) local_bytes: u32,
+    pub(crate) globals: Vec<GlobalVariable>,
+    /// Whether blocks may talk to each other through memory: then one scheduler runs them all.
+    pub(crate) communicates: bool,
+    pub(crate) reqntid: Option<[u32; 3]>,
+    pub(crate) maxntid: Option<[u32; 3]>,
+    /// Names of registers, for reports: 32-bit ones, 64-bit ones, predicates, in the numbering of [`Uses`].
+    pub(crate) names: Vec<String>,
+}
+
+/// Registers of each file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub r32: usize,
+    pub r64: usize,
+    pub p: usize,
+}
+
+/// A value that is known before the first instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Constant {
+    Value(u64),
+    /// The address of a module variable, and an offset.
+    Variable(u32, i64),
+}
+
+/// A named stretch of shared memory or of the parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub name: String,
+    pub offset: u32,
+    pub bytes: u32,
+}
+
+/// A `.global` or `.const` variable of the module.
+#[derive(Clone, Debug)]
+pub(crate) struct GlobalVariable {
+    pub name: String,
+    pub init: Vec<u8>,
+}
+
+/// Where an instruction comes from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Origin {
+    /// Line of the PTX text; 0 when there is none.
+    pub line: u32,
+    /// One more than the index of its source location; 0 for none.
+    pub location: u32,
+}
+
+/// Registers that an instruction reads and writes, in one numbering over the files. Empty unless some path reaches a
+/// read before a write: where dataflow proves that there is none, nothing is left to do at run time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Uses {
+    pub reads: Vec<u32>,
+    pub writes: Vec<u32>,
+    /// A plain copy hands on what it finds; the report waits for a real use.
+    pub copies: bool,
+}
+
+/// An instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instruction {
+    pub action: Action,
+    pub guard: Guard,
+    /// Whether [`Uses`] has something to check or to keep track of.
+    pub checked: bool,
+}
+
+/// The predicate under which an instruction runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Guard {
+    pub register: u16,
+    pub negated: bool,
+}
+
+impl Guard {
+    pub(crate) const ALWAYS: Guard = Guard { register: NONE, negated: false };
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    /// Registers only.
+    Compute { run: Compute, fields: Fields },
+    /// Registers of several lanes, after the lanes named in `members` have met.
+    Sync { run: Compute, fields: Fields, members: u16 },
+    /// `bar.warp.sync`.
+    WarpBarrier { members: u16 },
+    Load(Access),
+    Store(Access),
+    Atomic(Atomic),
+    /// `cp.async`.
+    CopyAsync(CopyAsync),
+    /// `cp.async.commit_group`.
+    Commit,
+    /// `cp.async.wait_group`: at most so many groups stay pending; `None` waits for all copies, committed or not.
+    WaitGroup(Option<u32>),
+    Barrier(Barrier),
+    Branch { target: u32 },
+    /// `brx.idx`: the lane's register picks from `lists[start..start + count]`.
+    Table { index: u16, start: u32, count: u32 },
+    Exit,
+    Trap,
+    /// Lets others run: `nanosleep`.
+    Yield,
+    /// Instructions executed so far, as a clock.
+    Clock { d: u16, wide: bool },
+    /// Fences and hints: one scheduler needs none.
+    Nop,
+}
+
+/// Where an access goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Space {
+    Generic,
+    Global,
+    Shared,
+    Local,
+    Param,
+}
+
+/// A load or store of `count` elements of `width` bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub space: Space,
+    pub width: u8,
+    pub count: u8,
+    pub signed: bool,
+    /// Whether the data registers are 64 bits wide.
+    pub wide: bool,
+    /// Whether the address register is.
+    pub address_wide: bool,
+    pub address: u16,
+    pub offset: i32,
+    /// The data registers: `lists[list..list + count]`.
+    pub list: u32,
+}
+
+/// `atom` and `red`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    pub space: Space,
+    pub op: AtomicOp,
+    pub ty: AtomicType,
+    pub address_wide: bool,
+    pub address: u16,
+    pub offset: i32,
+    /// The old value goes there, or to `NONE`.
+    pub d: u16,
+    pub b: u16,
+    /// The new value of `cas`.
+    pub c: u16,
+}
+
+/// What an atomic does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum AtomicOp {
+    Add,
+    Min,
+    Max,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
+    Exch,
+    Cas,
+}
+
+/// The type that an atomic works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum AtomicType {
+    U16,
+    U32,
+    S32,
+    U64,
+    S64,
+    F32,
+    F64,
+    F16,
+    BF16,
+    F16x2,
+    BF16x2,
+}
+
+impl AtomicType {
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            AtomicType::U16 | AtomicType::F16 | AtomicType::BF16 => 2,
+            AtomicType::U64 | AtomicType::S64 | AtomicType::F64 => 8,
+            _ => 4,
+        }
+    }
+}
+
+/// `cp.async`: `bytes` from global to shared memory; what lies beyond the source size reads as zero.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopyAsync {
+    pub bytes: u8,
+    pub to_wide: bool,
+    pub to: u16,
+    pub to_offset: i16,
+    pub from: u16,
+    pub from_offset: i32,
+    /// A 32-bit register with the source size, or `NONE`.
+    pub size: u16,
+    /// A predicate that turns the source off, or `NONE`.
+    pub ignore: u16,
+}
+
+/// `bar` and `barrier`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Barrier {
+    pub kind: BarrierKind,
+    /// Which of the 16.
+    pub id: u16,
+    /// How many threads, or `NONE` for all.
+    pub count: u16,
+    /// Whether all lanes of a warp must come together.
+    pub aligned: bool,
+    /// Result of a reduction.
+    pub d: u16,
+    /// Its predicate.
+    pub p: u16,
+}
+
+/// What a thread does at a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BarrierKind {
+    Sync,
+    Arrive,
+    Popc,
+    And,
+    Or,
+}
+
+impl Program {
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of its parameter block.
+    pub fn parameter_bytes(&self) -> u32 {
+        self.parameter_bytes
+    }
+
+    /// Where its parameters lie in the block: name, offset and size of each.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, u32, u32)> {
+        self.parameters.iter().map(|p| (p.name.as_str(), p.offset, p.bytes))
+    }
+
+    /// Bytes of shared memory that it declares with a size.
+    pub fn static_shared_bytes(&self) -> u32 {
+        self.shared.iter().map(|p| p.offset + p.bytes).max().unwrap_or(crate::memory::SHARED_BASE)
+            - crate::memory::SHARED_BASE
+    }
+
+    /// Instructions of the decoded form.
+    pub fn len(&self) -> usize {
+        self.code.len()
+    }
+
+    /// Whether there are none; a kernel always has one, its exit.
+    pub fn is_empty(&self) -> bool {
+        self.code.is_empty()
+    }
+
+    /// Where an instruction comes from, in the user's source.
+    pub(crate) fn location(&self, pc: usize) -> Option<&Location> {
+        let origin = self.origins.get(pc)?;
+        self.locations.get((origin.location as usize).checked_sub(1)?)
+    }
+}

@@ -1,0 +1,182 @@
+//! Parameters, memory, and exchange between threads.
+
+use super::builder::{IntoOperand, immediate};
+use super::types::{parameter, register};
+use super::{LowerError, Lowering};
+use crate::kernel::{Inst, RegisterId, SharedId, Value};
+use crate::op::{Op, Shuffle, Space, Special};
+use crate::types::Type;
+use warpsmith_ptx::{
+    Address, Base, Immediate, Instruction, Modifier, Opcode as O, Operand, SpecialRegister, Symbol, Type as T,
+    Word as W,
+};
+use warpsmith_types::Target;
+
+impl Lowering<'_> {
+    pub(super) fn param(&mut self, inst: &Inst, index: u32) {
+        let ty = self.out.type_of(inst.results[0]);
+        let d = self.out.define(inst.results[0]).into_operand();
+        let address = Address { base: Base::Symbol(Symbol::Parameter(index)), offset: 0, coordinates: vec![] };
+        let modifiers = [Modifier::from(W::Param), parameter(ty).into()];
+        self.out.emit(O::Ld, modifiers, [d, Operand::Address(address)]);
+    }
+
+    pub(super) fn special(&mut self, inst: &Inst, special: Special) {
+        let register = match special {
+            Special::ThreadX => SpecialRegister::TidX,
+            Special::ThreadY => SpecialRegister::TidY,
+            Special::ThreadZ => SpecialRegister::TidZ,
+            Special::BlockSizeX => SpecialRegister::NtidX,
+            Special::BlockSizeY => SpecialRegister::NtidY,
+            Special::BlockSizeZ => SpecialRegister::NtidZ,
+            Special::BlockX => SpecialRegister::CtaidX,
+            Special::BlockY => SpecialRegister::CtaidY,
+            Special::BlockZ => SpecialRegister::CtaidZ,
+            Special::GridX => SpecialRegister::NctaidX,
+            Special::GridY => SpecialRegister::NctaidY,
+            Special::GridZ => SpecialRegister::NctaidZ,
+            Special::Lane => SpecialRegister::LaneId,
+        };
+        let d = self.out.define(inst.results[0]).into_operand();
+        self.out.emit(O::Mov, [T::U32], [d, Operand::Special(register)]);
+    }
+
+    pub(super) fn shared_address(&mut self, inst: &Inst, id: SharedId) {
+        let d = self.out.define(inst.results[0]).into_operand();
+        self.out.emit(O::Mov, [T::U32], [d, Operand::Symbol(Symbol::Local(id.0), 0)]);
+    }
+
+    pub(super) fn load(
+        &mut self,
+        inst: &Inst,
+        space: Space,
+        offset: i32,
+        fill: Option<u64>,
+        read_only: bool,
+    ) -> Result<(), LowerError> {
+        let ty = self.out.type_of(inst.results[0]);
+        let vector = self.vector(inst, inst.results.len())?;
+        let address = self.address(inst.args[0], offset);
+        let guard = inst.args.get(1).map(|&c| self.out.in_register(c));
+        let registers: Vec<_> = inst.results.iter().map(|&v| self.out.define(v)).collect();
+        if let Some(fill) = fill {
+            for &r in &registers {
+                self.out.set_constant(r, ty, fill);
+            }
+        }
+        let read_only = (read_only && space == Space::Global).then_some(Modifier::from(W::Nc));
+        let modifiers =
+            [Modifier::from(space_word(space))].into_iter().chain(read_only).chain(vector).chain([register(ty).into()]);
+        let data = many(registers.into_iter().map(IntoOperand::into_operand).collect());
+        let instruction = Instruction::new(O::Ld, modifiers, [data, address]);
+        self.out.push(match guard {
+            Some(p) => instruction.guarded(p, false),
+            None => instruction,
+        });
+        Ok(())
+    }
+
+    pub(super) fn store(&mut self, inst: &Inst, space: Space, offset: i32, guarded: bool) -> Result<(), LowerError> {
+        let values = &inst.args[1..inst.args.len() - usize::from(guarded)];
+        let ty = self.out.type_of(values[0]);
+        let vector = self.vector(inst, values.len())?;
+        let address = self.address(inst.args[0], offset);
+        let guard = inst.args.last().filter(|_| guarded).map(|&c| self.out.in_register(c));
+        let data = match values {
+            [one] if ty.bits() >= 32 => self.out.operand(*one),
+            // Elements of a vector are registers.
+            _ => many(values.iter().map(|&v| self.out.in_register(v).into_operand()).collect()),
+        };
+        let modifiers = [Modifier::from(space_word(space))].into_iter().chain(vector).chain([register(ty).into()]);
+        let instruction = Instruction::new(O::St, modifiers, [address, data]);
+        self.out.push(match guard {
+            Some(p) => instruction.guarded(p, false),
+            None => instruction,
+        });
+        Ok(())
+    }
+
+    /// The word for a number of elements.
+    fn vector(&mut self, inst: &Inst, elements: usize) -> Result<Option<Modifier>, LowerError> {
+        Ok(match elements {
+            2 => Some(W::V2.into()),
+            4 => Some(W::V4.into()),
+            8 => {
+                self.require(Target { number: 100, specific: false }, inst, || "a 256-bit access".into())?;
+                self.version(8, 8);
+                Some(W::V8.into())
+            }
+            _ => None,
+        })
+    }
+
+    fn address(&mut self, base: Value, offset: i32) -> Operand {
+        let base = Base::Register(self.out.in_register(base));
+        Operand::Address(Address { base, offset: i64::from(offset), coordinates: vec![] })
+    }
+
+    pub(super) fn shuffle(&mut self, inst: &Inst, shuffle: Shuffle) {
+        // The clamp is the last lane that may be read; upwards it is the first.
+        let (word, clamp) = match shuffle {
+            Shuffle::Xor => (W::Bfly, 31),
+            Shuffle::Down => (W::Down, 31),
+            Shuffle::Up => (W::Up, 0),
+            Shuffle::Index => (W::Idx, 31),
+        };
+        let x = self.out.in_register(inst.args[0]).into_operand();
+        let lane = self.out.operand(inst.args[1]);
+        let d = self.out.define(inst.results[0]).into_operand();
+        let clamp = Immediate::Integer(clamp).into_operand();
+        let everyone = Immediate::Integer(0xffff_ffff).into_operand();
+        let modifiers = [Modifier::from(W::Sync), word.into(), T::B32.into()];
+        self.out.emit(O::Shfl, modifiers, [d, x, lane, clamp, everyone]);
+    }
+
+    pub(super) fn barrier(&mut self) {
+        self.out.emit(O::Bar, [W::Sync], [immediate(Type::U32, 0).into_operand()]);
+    }
+
+    /// Before Hopper a kernel starts when the one before has ended: there is nothing to wait for or to announce.
+    pub(super) fn dependence(&mut self, op: &Op) {
+        if self.is_hopper() {
+            self.version(7, 8);
+            let word = if matches!(op, Op::WaitForUpstream) { W::Wait } else { W::LaunchDependents };
+            self.out.emit(O::Griddepcontrol, [word], []);
+        }
+    }
+
+    /// A snapshot: the register may change while the value lives.
+    pub(super) fn get(&mut self, inst: &Inst, id: RegisterId) {
+        let ty = self.out.type_of(inst.results[0]);
+        let source = self.out.mutable(id).into_operand();
+        let d = self.out.define(inst.results[0]).into_operand();
+        self.out.emit(O::Mov, [register(ty)], [d, source]);
+    }
+
+    pub(super) fn set(&mut self, inst: &Inst, id: RegisterId) {
+        let ty = self.out.type_of(inst.args[0]);
+        let d = self.out.mutable(id);
+        match self.out.constant(inst.args[0]) {
+            Some(bits) => self.out.set_constant(d, ty, bits),
+            None => {
+                let x = self.out.operand(inst.args[0]);
+                self.out.emit(O::Mov, [register(ty)], [d.into_operand(), x]);
+            }
+        }
+    }
+}
+
+fn space_word(space: Space) -> W {
+    match space {
+        Space::Global => W::Global,
+        Space::Shared => W::Shared,
+    }
+}
+
+/// One operand, or a vector of several.
+fn many(mut operands: Vec<Operand>) -> Operand {
+    match operands.len() {
+        1 => operands.remove(0),
+        _ => Operand::Vector(operands),
+    }
+}

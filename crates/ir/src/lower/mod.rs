@@ -1,0 +1,184 @@
+//! Lowering to PTX: one kernel, one module with one entry.
+//!
+//! It is a single walk in program order. Each value gets a register of its own and each constant becomes an immediate
+//! where PTX takes one; which of them share hardware registers is `ptxas`' business. Every rounding is printed, so
+//! `ptxas` contracts nothing and a GPU computes the same bits as the emulator.
+//!
+//! | file | what |
+//! |---|---|
+//! | `builder` | registers, labels and operands of the function being written |
+//! | `types` | the PTX types of a value |
+//! | `arithmetic`, `convert`, `memory`, `control` | the operations by family |
+//! | `lines` | `.file` and `.loc` |
+
+mod arithmetic;
+mod builder;
+mod control;
+mod convert;
+mod lines;
+mod memory;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use crate::kernel::{Block, Inst, Kernel};
+use crate::op::Op;
+use crate::verify::verify;
+use builder::Builder;
+use warpsmith_ptx::{Module, Parameter, StateSpace, Variable};
+use warpsmith_types::{Location, PtxVersion, Report, Target};
+
+/// What to lower for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LowerOptions {
+    /// The instruction set.
+    pub target: Target,
+    /// Whether to say which line of source each instruction came from.
+    pub line_info: bool,
+}
+
+impl LowerOptions {
+    /// For a target, with line information: it costs no instruction.
+    pub const fn new(target: Target) -> LowerOptions {
+        LowerOptions { target, line_info: true }
+    }
+}
+
+/// Why a kernel could not be lowered.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LowerError {
+    /// The verifier refused it.
+    #[error("{0}")]
+    Invalid(Report),
+    /// The target has no such instruction.
+    #[error("{what} needs {needs}, and the target is {target}{}", at.as_ref().map(|l| format!(" ({l})")).unwrap_or_default())]
+    Unsupported {
+        /// What was asked for.
+        what: String,
+        /// The first target that has it.
+        needs: Target,
+        /// The target lowered for.
+        target: Target,
+        /// Who asked for it.
+        at: Option<Location>,
+    },
+}
+
+/// Writes a kernel as PTX. It is verified first, so that no kernel makes this fail otherwise than by an error.
+pub fn lower(kernel: &Kernel, options: &LowerOptions) -> Result<Module, LowerError> {
+    verify(kernel).map_err(LowerError::Invalid)?;
+    let mut lowering = Lowering { kernel, target: options.target, out: Builder::new(kernel, options), floor: FLOOR };
+    lowering.declare();
+    lowering.block(&kernel.body)?;
+    lowering.finish();
+
+    let Lowering { out, floor, .. } = lowering;
+    let version = options.target.version_floor().max(floor);
+    let mut module = Module::new(version, options.target);
+    module.files = out.lines.files;
+    module.functions.push(out.function);
+    Ok(module)
+}
+
+/// The oldest version that the plainest kernel is written in: `.param … .ptr`, packed conversions.
+const FLOOR: PtxVersion = PtxVersion::new(7, 0);
+
+/// A kernel on its way to PTX.
+struct Lowering<'k> {
+    kernel: &'k Kernel,
+    target: Target,
+    out: Builder,
+    /// The newest version that an instruction so far asked for.
+    floor: PtxVersion,
+}
+
+impl Lowering<'_> {
+    /// Parameters, shared variables and directives.
+    fn declare(&mut self) {
+        let names = &mut self.out.names;
+        let function = &mut self.out.function;
+        function.directives.reqntid = self.kernel.block;
+        for p in &self.kernel.params {
+            function.parameters.push(Parameter {
+                name: names.unique(&p.name),
+                ty: types::parameter(p.ty),
+                align: p.ty.bytes(),
+                count: 1,
+                array: false,
+                pointer: p.pointer.as_ref().map(|p| (StateSpace::Global, p.align)),
+            });
+        }
+        for s in &self.kernel.shared {
+            function.variables.push(Variable {
+                name: names.unique(&s.name),
+                space: StateSpace::Shared,
+                linkage: warpsmith_ptx::Linkage::Internal,
+                align: s.align,
+                ty: warpsmith_ptx::Type::B8,
+                count: Some(u64::from(s.bytes)),
+                init: vec![],
+            });
+        }
+    }
+
+    fn block(&mut self, block: &Block) -> Result<(), LowerError> {
+        block.iter().try_for_each(|inst| self.inst(inst))
+    }
+
+    fn inst(&mut self, inst: &Inst) -> Result<(), LowerError> {
+        if let Op::Const(bits) = inst.op {
+            self.out.hold_constant(inst.results[0], bits);
+            return Ok(());
+        }
+        if let Some(location) = self.kernel.location(inst.location) {
+            self.out.source(inst.location, location);
+        }
+        match &inst.op {
+            Op::Const(_) => {}
+            Op::Param(i) => self.param(inst, *i),
+            Op::Special(s) => self.special(inst, *s),
+            Op::SharedAddress(id) => self.shared_address(inst, *id),
+            Op::Unary(op) => self.unary(inst, *op),
+            Op::Binary(op) => self.binary(inst, *op),
+            Op::Fma => self.fma(inst),
+            Op::Compare(op) => self.compare(inst, *op),
+            Op::Select => self.select(inst),
+            Op::Convert => self.convert(inst)?,
+            Op::Bitcast => self.bitcast(inst),
+            Op::Pack { bf16 } => self.pack(inst, *bf16),
+            Op::Unpack => self.unpack(inst),
+            Op::Load { space, offset, fill, read_only } => self.load(inst, *space, *offset, *fill, *read_only)?,
+            Op::Store { space, offset, guarded } => self.store(inst, *space, *offset, *guarded)?,
+            Op::Shuffle(s) => self.shuffle(inst, *s),
+            Op::Barrier => self.barrier(),
+            Op::WaitForUpstream | Op::LaunchDependents => self.dependence(&inst.op),
+            Op::Get(r) => self.get(inst, *r),
+            Op::Set(r) => self.set(inst, *r),
+            Op::If { then, otherwise } => self.branch(inst, then, otherwise)?,
+            Op::For { index, body } => self.for_loop(inst, *index, body)?,
+            Op::Loop { body } => self.endless(body)?,
+            Op::BreakIf => self.break_if(inst),
+            Op::ExitIf => self.exit_if(inst),
+        }
+        Ok(())
+    }
+
+    /// An error unless the target has what `needs` introduced.
+    fn require(&self, needs: Target, inst: &Inst, what: impl FnOnce() -> String) -> Result<(), LowerError> {
+        if self.target.has(needs) {
+            return Ok(());
+        }
+        let at = self.kernel.location(inst.location).cloned();
+        Err(LowerError::Unsupported { what: what(), needs, target: self.target, at })
+    }
+
+    /// Notes that an instruction needs this version.
+    fn version(&mut self, major: u8, minor: u8) {
+        self.floor = self.floor.max(PtxVersion::new(major, minor));
+    }
+
+    fn is_hopper(&self) -> bool {
+        self.target.has(Target::SM_90)
+    }
+}

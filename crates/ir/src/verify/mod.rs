@@ -1,0 +1,296 @@
+//! What must hold of a kernel, checked before it is changed or lowered.
+//!
+//! The kernel:
+//! - its name is a PTX identifier; its block has at most 1024 threads, none of its sides is 0;
+//! - parameters are numbers, pointers are `u64`; alignments are powers of two; shared variables have bytes;
+//! - static shared memory stays within 48 KB;
+//! - blocks are nested at most [`MAX_DEPTH`] deep.
+//!
+//! Each instruction:
+//! - has the operands and results that its operation takes, in number and type, and only such values, registers,
+//!   parameters and shared variables as exist;
+//! - reads values that are defined before it in its own block or in one around it; each value is defined once;
+//! - as a constant or a fill, has no bits beyond its type; as a `for`, does not step by 0; as a `break_if`, is in a loop.
+//!
+//! Each access to memory:
+//! - moves 1, 2, 4 or 8 elements of one type, at most 16 bytes, or 32 as 8 elements of 32 bits;
+//! - has an offset that its width divides, and an address that is aligned to its width as far as that can be proven;
+//! - as a load, has a fill exactly when it has a condition; is read-only only from global memory.
+//!
+//! What a target can do is not checked here but in lowering, and by PTX's own verifier.
+
+mod alignment;
+mod signature;
+
+#[cfg(test)]
+mod tests;
+
+use crate::kernel::{Block, Inst, Kernel, LocationId, Value};
+use crate::op::{Op, Space};
+use crate::types::Type;
+use alignment::Alignment;
+use warpsmith_types::{Diagnostic, Location, Report};
+
+/// How deep blocks may be nested. Far more than anyone writes, and little enough that no walk runs out of stack.
+pub const MAX_DEPTH: usize = 128;
+
+/// What a block may have of static shared memory on every target.
+pub const MAX_STATIC_SHARED: u64 = 48 * 1024;
+
+/// Checks a kernel. Everything that is wrong with it is reported at once.
+pub fn verify(kernel: &Kernel) -> Result<(), Report> {
+    let mut verifier = Verifier {
+        kernel,
+        definitions: vec![None; kernel.values.len()],
+        visible: vec![false; kernel.values.len()],
+        alignment: Alignment::new(kernel),
+        loops: 0,
+        diagnostics: vec![],
+    };
+    verifier.declarations();
+    if verifier.collect(&kernel.body, 0) {
+        verifier.block(&kernel.body);
+    }
+    match verifier.diagnostics {
+        d if d.is_empty() => Ok(()),
+        diagnostics => Err(Report { subject: format!("kernel `{}`", kernel.name), diagnostics }),
+    }
+}
+
+struct Verifier<'k> {
+    kernel: &'k Kernel,
+    /// Who defines each value.
+    definitions: Vec<Option<LocationId>>,
+    /// Whether the instruction at hand may read it.
+    visible: Vec<bool>,
+    alignment: Alignment<'k>,
+    /// Loops around the instruction at hand.
+    loops: usize,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'k> Verifier<'k> {
+    fn error(&mut self, message: impl Into<String>, at: LocationId) -> &mut Diagnostic {
+        let mut diagnostic = Diagnostic::error(message);
+        diagnostic.at = self.place(at);
+        self.diagnostics.push(diagnostic);
+        let last = self.diagnostics.len() - 1;
+        &mut self.diagnostics[last]
+    }
+
+    fn place(&self, at: LocationId) -> Option<Location> {
+        self.kernel.location(at).cloned()
+    }
+
+    /// The same error, with a note at the definition of a value.
+    fn error_about(&mut self, message: String, at: LocationId, value: Value, note: &str) {
+        let place = self.definitions.get(value.0 as usize).copied().flatten().and_then(|id| self.place(id));
+        let diagnostic = self.error(message, at);
+        if place.is_some() {
+            *diagnostic = diagnostic.clone().note(note, place);
+        }
+    }
+
+    fn declarations(&mut self) {
+        let kernel = self.kernel;
+        let nowhere = LocationId::NONE;
+        if !is_identifier(&kernel.name) {
+            self.error(format!("the kernel's name `{}` is no PTX identifier", kernel.name), nowhere);
+        }
+        if let Some([x, y, z]) = kernel.block {
+            let threads = u64::from(x).saturating_mul(u64::from(y)).saturating_mul(u64::from(z));
+            if !(1..=1024).contains(&threads) || z > 64 {
+                self.error(format!("a block of {x} x {y} x {z} threads can not be launched"), nowhere)
+                    .help
+                    .replace("a block has 1 to 1024 threads, at most 64 of them along z".into());
+            }
+        }
+        for p in &kernel.params {
+            if p.ty == Type::Bool {
+                self.error(format!("parameter `{}` is a bool; pass a number", p.name), nowhere);
+            }
+            match &p.pointer {
+                Some(_) if p.ty != Type::U64 => {
+                    self.error(format!("parameter `{}` is a pointer, but its type is {}", p.name, p.ty), nowhere);
+                }
+                Some(pointer) if !pointer.align.is_power_of_two() => {
+                    let align = pointer.align;
+                    self.error(format!("parameter `{}`: alignment {align} is no power of two", p.name), nowhere);
+                }
+                _ => {}
+            }
+        }
+        let mut end = 0u64;
+        for s in &kernel.shared {
+            if !s.align.is_power_of_two() {
+                self.error(format!("shared `{}`: alignment {} is no power of two", s.name, s.align), nowhere);
+                continue;
+            }
+            if s.bytes == 0 {
+                self.error(format!("shared `{}` has no bytes", s.name), nowhere);
+            }
+            end = end.next_multiple_of(u64::from(s.align)) + u64::from(s.bytes);
+        }
+        if end > MAX_STATIC_SHARED {
+            let over = end - MAX_STATIC_SHARED;
+            let mut diagnostic = Diagnostic::error(format!(
+                "{end} bytes of static shared memory; a block may have {MAX_STATIC_SHARED}, which is {over} less"
+            ));
+            for s in &kernel.shared {
+                diagnostic = diagnostic.note(format!("`{}` has {} bytes", s.name, s.bytes), None);
+            }
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Finds the definitions. False when blocks are nested too deep to go on.
+    fn collect(&mut self, block: &'k Block, depth: usize) -> bool {
+        if depth > MAX_DEPTH {
+            let at = block.first().map_or(LocationId::NONE, |i| i.location);
+            self.error(format!("blocks are nested more than {MAX_DEPTH} deep"), at);
+            return false;
+        }
+        block.iter().all(|inst| {
+            let index = match inst.op {
+                Op::For { index, .. } => Some(index),
+                _ => None,
+            };
+            for &v in inst.results.iter().chain(&index) {
+                match self.definitions.get_mut(v.0 as usize) {
+                    None => {
+                        self.error(format!("{v} is defined but has no type"), inst.location);
+                    }
+                    Some(place @ None) => *place = Some(inst.location),
+                    Some(Some(_)) => {
+                        self.error_about(format!("{v} is defined twice"), inst.location, v, "first defined here");
+                    }
+                }
+            }
+            inst.op.blocks().all(|b| self.collect(b, depth + 1))
+        })
+    }
+
+    fn block(&mut self, block: &'k Block) {
+        for inst in block {
+            self.inst(inst);
+        }
+        for v in block.iter().flat_map(|i| &i.results) {
+            if let Some(visible) = self.visible.get_mut(v.0 as usize) {
+                *visible = false;
+            }
+        }
+    }
+
+    fn inst(&mut self, inst: &'k Inst) {
+        let readable = inst.args.iter().fold(true, |ok, &v| self.readable(v, inst) && ok);
+        let typed = readable
+            && inst.results.iter().all(|v| (v.0 as usize) < self.kernel.values.len())
+            && self.signature(inst);
+        if typed {
+            self.access(inst);
+        }
+        for &v in &inst.results {
+            if let Some(visible) = self.visible.get_mut(v.0 as usize) {
+                *visible = true;
+            }
+        }
+        if typed {
+            self.alignment.define(inst);
+        }
+        let is_loop = matches!(inst.op, Op::For { .. } | Op::Loop { .. });
+        self.loops += usize::from(is_loop);
+        if let Op::For { index, .. } = inst.op {
+            self.set_visible(index, true);
+        }
+        for block in inst.op.blocks() {
+            self.block(block);
+        }
+        if let Op::For { index, .. } = inst.op {
+            self.set_visible(index, false);
+        }
+        self.loops -= usize::from(is_loop);
+    }
+
+    fn set_visible(&mut self, v: Value, is: bool) {
+        if let Some(visible) = self.visible.get_mut(v.0 as usize) {
+            *visible = is;
+        }
+    }
+
+    fn readable(&mut self, v: Value, inst: &Inst) -> bool {
+        let message = match (self.visible.get(v.0 as usize), self.definitions.get(v.0 as usize)) {
+            (Some(true), _) => return true,
+            (Some(false), Some(Some(_))) => {
+                format!("`{}` reads {v} where it is not defined: outside its block, or too early", inst.op.name())
+            }
+            _ => format!("`{}` reads {v}, which nothing defines", inst.op.name()),
+        };
+        self.error_about(message, inst.location, v, "defined here");
+        false
+    }
+
+    fn signature(&mut self, inst: &Inst) -> bool {
+        let types = |values: &[Value]| values.iter().map(|&v| self.kernel.type_of(v)).collect::<Vec<_>>();
+        let (args, results) = (types(&inst.args), types(&inst.results));
+        let problem = match signature::check(self.kernel, &inst.op, &args, &results) {
+            Err(problem) => Some(problem),
+            Ok(()) => match inst.op {
+                Op::BreakIf if self.loops == 0 => Some("`break_if` is not in a loop".into()),
+                Op::For { .. } if self.alignment.constant(inst.args[2]) == Some(0) => {
+                    Some("this `for` steps by 0 and would never end".into())
+                }
+                _ => None,
+            },
+        };
+        let Some(problem) = problem else { return true };
+        match inst.args.first() {
+            Some(&v) => self.error_about(problem, inst.location, v, "its first operand is defined here"),
+            None => {
+                self.error(problem, inst.location);
+            }
+        }
+        false
+    }
+
+    /// Width, offset and alignment of an access.
+    fn access(&mut self, inst: &Inst) {
+        let (elements, ty, space, offset) = match &inst.op {
+            Op::Load { space, offset, .. } => (inst.results.len(), inst.results[0], *space, *offset),
+            Op::Store { space, offset, guarded } => {
+                (inst.args.len() - 1 - usize::from(*guarded), inst.args[1], *space, *offset)
+            }
+            _ => return,
+        };
+        let element = self.kernel.type_of(ty).bytes();
+        let width = element * elements as u32;
+        let name = inst.op.name();
+        if !matches!(elements, 1 | 2 | 4 | 8) || width > 16 && !(elements == 8 && element == 4) {
+            let message = format!("no `{name}` moves {elements} elements of {element} bytes at once");
+            self.error(message, inst.location).help =
+                Some("1, 2, 4 or 8 elements, 16 bytes in all; or 8 elements of 4 bytes".into());
+            return;
+        }
+        if offset.unsigned_abs() % width != 0 {
+            self.error(format!("a {width}-byte `{name}` at offset {offset}, which {width} does not divide"), inst.location);
+            return;
+        }
+        if let Some((root, problem)) = self.alignment.problem(inst.args[0], offset, width) {
+            let space = match space {
+                Space::Global => "global",
+                Space::Shared => "shared",
+            };
+            self.error_about(format!("a {width}-byte {space} `{name}`, but {problem}"), inst.location, root, "the address");
+        }
+    }
+}
+
+/// `[A-Za-z][A-Za-z0-9_$]*`, or one more such character after `_`, `$` or `%`.
+fn is_identifier(name: &str) -> bool {
+    let follow = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+    let mut rest = name.chars();
+    match rest.next() {
+        Some(c) if c.is_ascii_alphabetic() => rest.all(follow),
+        Some('_' | '$') => rest.clone().next().is_some() && rest.all(follow),
+        _ => false,
+    }
+}

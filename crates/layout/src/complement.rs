@@ -1,0 +1,80 @@
+//! Complement: what a layout leaves out.
+
+use crate::coalesce::Flat;
+use crate::convert::IntTuple;
+use crate::error::{Context, LayoutError, Result};
+use crate::int::Int;
+use crate::layout::Layout;
+use crate::shape::ceil_div_by;
+use crate::step::Step;
+use smallvec::SmallVec;
+
+impl Layout {
+    /// The layout of the holes: ordered, and disjoint from `self` but for 0, so that both together fill `cotarget`.
+    ///
+    /// A tuple as cotarget is divided mode by mode. Refused when `self` is not injective.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// assert_eq!(Layout::new(4, 2)?.complement(24)?.to_string(), "(2,3):(1,8)");
+    /// assert!(Layout::new((2, 2), (1, 1))?.complement(8).is_err());
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn complement(&self, cotarget: impl Into<IntTuple>) -> Result<Layout> {
+        let cotarget = cotarget.into();
+        complement(&self.filter()?, &cotarget).of("complement", &[self, &cotarget])
+    }
+
+    /// The complement up to the layout's own greatest offset.
+    pub fn complement_own(&self) -> Result<Layout> {
+        let filtered = self.filter().of("complement", &[self])?;
+        let cotarget = filtered.cosize().of("complement", &[self])?;
+        complement(&filtered, &cotarget.into()).of("complement", &[self])
+    }
+}
+
+fn complement(filtered: &Layout, cotarget: &IntTuple) -> Result<Layout> {
+    let mut todo: SmallVec<[(&Int, &Int); 8]> = SmallVec::new();
+    for (s, d) in filtered.leaves() {
+        if !d.is_zero() {
+            todo.push((s, d.int()?));
+        }
+    }
+    let mut out = Flat::new();
+    let mut end = Int::ONE;
+    let mut place = 0;
+    while !todo.is_empty() {
+        let (s, d) = todo.swap_remove(least(&todo)?);
+        if d.facts().lower <= 0 {
+            let what = if d.facts().upper <= 0 { "negative" } else { "possibly negative" };
+            return Err(LayoutError::Unsupported(format!("the complement of a {what} stride, {d}")));
+        }
+        match end.at_most(d) {
+            Some(true) => {}
+            Some(false) => {
+                return Err(LayoutError::NotInjective { mode: place, stride: d.to_string(), extent: end.to_string() });
+            }
+            None => return Err(LayoutError::Unknown(format!("whether {end} <= {d}"))),
+        }
+        out.push((d.div(&end)?, Step::from(end)));
+        end = s.mul(d)?;
+        place += 1;
+    }
+    let rest = ceil_div_by(cotarget, &end)?;
+    out.push((crate::coord::size(rest.view())?, Step::from(end)));
+    Layout::flat(out).coalesce()
+}
+
+/// The mode with the least stride.
+fn least(modes: &[(&Int, &Int)]) -> Result<usize> {
+    let mut best = 0;
+    for (i, (_, d)) in modes.iter().enumerate().skip(1) {
+        let Some((_, least)) = modes.get(best) else { break };
+        match d.less_than(least) {
+            Some(true) => best = i,
+            Some(false) => {}
+            None => return Err(LayoutError::Unknown(format!("whether {d} < {least}"))),
+        }
+    }
+    Ok(best)
+}

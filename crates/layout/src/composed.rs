@@ -1,0 +1,273 @@
+//! Swizzled layouts: a swizzle after an offset after a layout.
+
+use crate::convert::{Coord, IntTuple};
+use crate::error::{Context, LayoutError, Result};
+use crate::int::Int;
+use crate::layout::Layout;
+use crate::parse::Reader;
+use crate::recast::ratio;
+use crate::swizzle::Swizzle;
+use crate::tiler::Tiler;
+use std::fmt;
+use std::str::FromStr;
+
+/// The function `c -> swizzle(offset + layout(c))`.
+///
+/// What changes the domain (divides, tiles, slices) acts on the layout inside.
+///
+/// ```
+/// use warpsmith_layout::ComposedLayout;
+/// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+/// assert_eq!(tile.at_coord((1, 0))?, 64 + 8);
+/// # Ok::<(), warpsmith_layout::LayoutError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ComposedLayout {
+    swizzle: Swizzle,
+    offset: Int,
+    layout: Layout,
+}
+
+impl ComposedLayout {
+    /// The composed layout.
+    pub fn new(swizzle: Swizzle, offset: impl Into<Int>, layout: Layout) -> ComposedLayout {
+        ComposedLayout { swizzle, offset: offset.into(), layout }
+    }
+
+    /// The swizzle.
+    pub fn swizzle(&self) -> Swizzle {
+        self.swizzle
+    }
+
+    /// What is added before the swizzle.
+    pub fn offset(&self) -> &Int {
+        &self.offset
+    }
+
+    /// The layout inside.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The number of coordinates.
+    pub fn size(&self) -> Result<i64> {
+        self.layout.size()
+    }
+
+    /// The cosize of the layout inside, whatever swizzle and offset make of it.
+    pub fn cosize(&self) -> Result<Int> {
+        self.layout.cosize()
+    }
+
+    /// The offset of a linear index, on the host.
+    pub fn at(&self, index: i64) -> Result<i64> {
+        self.at_coord(index)
+    }
+
+    /// The offset of a coordinate, on the host.
+    pub fn at_coord(&self, coord: impl Into<Coord>) -> Result<i64> {
+        Ok(self.swizzle.apply(self.linear(coord)?.known()?))
+    }
+
+    /// The offset of a coordinate before the swizzle, static or not.
+    pub fn linear(&self, coord: impl Into<Coord>) -> Result<Int> {
+        self.offset.add(&self.layout.offset(coord)?)
+    }
+
+    /// All offsets, in order.
+    pub fn table(&self) -> Result<Vec<i64>> {
+        (0..self.size()?).map(|i| self.at(i)).collect()
+    }
+
+    /// Swizzle and offset around another layout.
+    pub fn around(&self, layout: Layout) -> ComposedLayout {
+        ComposedLayout { layout, ..self.clone() }
+    }
+
+    /// The composed layout `c -> self(inner(c))`.
+    pub fn compose(&self, inner: &Layout) -> Result<ComposedLayout> {
+        Ok(self.around(self.layout.compose(inner)?))
+    }
+
+    /// The composed layout `c -> self(inner(c))`, where both swizzles make one.
+    pub fn compose_composed(&self, inner: &ComposedLayout) -> Result<ComposedLayout> {
+        let composed = || {
+            if !self.offset.is(0) {
+                return Err(LayoutError::Unsupported("an offset between two swizzles".to_string()));
+            }
+            let right = self.layout.compose_composed(inner)?;
+            let swizzle = if right.swizzle.is_identity() {
+                self.swizzle
+            } else if self.swizzle.is_identity() {
+                right.swizzle
+            } else {
+                self.swizzle.compose(right.swizzle)?
+            };
+            Ok(ComposedLayout { swizzle, ..right })
+        };
+        composed().of("composition", &[self, inner])
+    }
+
+    /// Composition by mode of the layout inside.
+    pub fn compose_tiler(&self, tiler: &Tiler) -> Result<ComposedLayout> {
+        Ok(self.around(self.layout.compose_tiler(tiler)?))
+    }
+
+    /// The slice: the layout of the holes, with the offset of the indices before the swizzle.
+    ///
+    /// ```
+    /// use warpsmith_layout::ComposedLayout;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.slice((1, ..))?.to_string(), "Sw<3,3,3> o 64 o (64):(1)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn slice(&self, coord: impl Into<Coord>) -> Result<ComposedLayout> {
+        let (layout, offset) = self.layout.slice(coord)?;
+        Ok(ComposedLayout { swizzle: self.swizzle, offset: self.offset.add(&offset)?, layout })
+    }
+
+    /// Copies that fill a shape, as [`Layout::tile_to_shape`] places them.
+    pub fn tile_to_shape(&self, target: impl Into<IntTuple>, order: Option<IntTuple>) -> Result<ComposedLayout> {
+        Ok(self.around(self.layout.tile_to_shape(target, order)?))
+    }
+
+    /// The composed layout in elements `n` times as wide.
+    pub fn upcast(&self, n: i64) -> Result<ComposedLayout> {
+        let layout = self.layout.upcast(n)?;
+        if self.offset.is_multiple_of(&n.into()) != Some(true) {
+            return Err(LayoutError::Indivisible(self.offset.to_string(), n.to_string())).of("upcast", &[self, &n]);
+        }
+        Ok(ComposedLayout { swizzle: self.swizzle.upcast(n)?, offset: self.offset.div(&n.into())?, layout })
+    }
+
+    /// The composed layout in elements of which `n` make one of the old ones.
+    pub fn downcast(&self, n: i64) -> Result<ComposedLayout> {
+        let layout = self.layout.downcast(n)?;
+        Ok(ComposedLayout { swizzle: self.swizzle.downcast(n)?, offset: self.offset.mul(&n.into())?, layout })
+    }
+
+    /// The composed layout of elements of `old` bits as one of elements of `new` bits.
+    ///
+    /// ```
+    /// use warpsmith_layout::ComposedLayout;
+    /// let bytes: ComposedLayout = "Sw<3,4,3> o 0 o (8,128):(128,1)".parse()?;
+    /// assert_eq!(bytes.recast(8, 16)?.to_string(), "Sw<3,3,3> o 0 o (8,64):(64,1)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn recast(&self, old: i64, new: i64) -> Result<ComposedLayout> {
+        let (up, down) = ratio(old, new)?;
+        let wide = if up == 1 { self.clone() } else { self.upcast(up)? };
+        if down == 1 { Ok(wide) } else { wide.downcast(down) }
+    }
+
+    /// A right inverse, with the swizzle moved to its left end.
+    pub fn right_inverse(&self) -> Result<ComposedLayout> {
+        self.inverse(Layout::right_inverse).of("right inverse", &[self])
+    }
+
+    /// A left inverse, with the swizzle moved to its left end.
+    pub fn left_inverse(&self) -> Result<ComposedLayout> {
+        self.inverse(Layout::left_inverse).of("left inverse", &[self])
+    }
+
+    fn inverse(&self, of: impl Fn(&Layout) -> Result<Layout>) -> Result<ComposedLayout> {
+        if !self.offset.is(0) {
+            return Err(LayoutError::Unsupported("the inverse of a layout with an offset".to_string()));
+        }
+        // A swizzle is its own inverse.
+        of(&self.layout)?.after_swizzle(self.swizzle)
+    }
+
+    /// How many elements, from the first on, lie side by side in both.
+    pub fn max_common_vector(&self, other: &Layout) -> Result<Int> {
+        let (vector, _) = self.layout.max_common(other)?;
+        let run = match 1i64.checked_shl(self.swizzle.base()) {
+            Some(run) if run > 0 && !self.swizzle.is_identity() => Int::Static(run),
+            _ => return Ok(vector),
+        };
+        // An offset moves where the swizzle first changes something.
+        let run = Int::Static(crate::facts::gcd(run.known()?, self.offset.facts().divisor));
+        vector.smaller(&run)
+    }
+}
+
+impl Layout {
+    /// The composed layout `c -> self(inner(c))`, with the swizzle moved to the left of `self`.
+    ///
+    /// ```
+    /// use warpsmith_layout::{ComposedLayout, Layout};
+    /// let inner: ComposedLayout = "Sw<2,0,-3> o 0 o (8,8):(8,1)".parse()?;
+    /// let outer = Layout::new((8, 8), (8, 1))?;
+    /// assert_eq!(outer.compose_composed(&inner)?.to_string(), "Sw<2,0,3> o 0 o (8,8):(1,8)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn compose_composed(&self, inner: &ComposedLayout) -> Result<ComposedLayout> {
+        let composed = || {
+            if !inner.offset.is(0) {
+                return Err(LayoutError::Unsupported("an offset between layout and swizzle".to_string()));
+            }
+            let left = self.after_swizzle(inner.swizzle)?;
+            Ok(ComposedLayout { layout: left.layout.compose(&inner.layout)?, ..left })
+        };
+        composed().of("composition", &[self, inner])
+    }
+
+    /// `self` after a swizzle, as another swizzle after `self`. Refused unless `self` moves bits without mixing them.
+    fn after_swizzle(&self, swizzle: Swizzle) -> Result<ComposedLayout> {
+        if swizzle.is_identity() {
+            return Ok(ComposedLayout::new(swizzle, 0, self.clone()));
+        }
+        let (y, z) = (self.at(swizzle.y())?, self.at(swizzle.z())?);
+        let moved = Swizzle::from_masks(y, z)?;
+        self.check_bits(swizzle)?;
+        Ok(ComposedLayout::new(moved, 0, self.clone()))
+    }
+
+    /// Whether each bit of an index becomes one bit of the offset, and the swizzle's bits keep their order.
+    fn check_bits(&self, swizzle: Swizzle) -> Result<()> {
+        let mixes = || LayoutError::Unsupported(format!("{self} does not keep the bits of {swizzle} apart"));
+        let top = 64 - (self.size()?.saturating_sub(1) | swizzle.y() | swizzle.z()).leading_zeros();
+        let mut all = 0i64;
+        for bit in 0..top {
+            let image = self.at(1i64.checked_shl(bit).ok_or_else(mixes)?)?;
+            if image < 1 || image.count_ones() != 1 || all & image != 0 {
+                return Err(mixes());
+            }
+            all |= image;
+        }
+        // Sizes other than powers of two carry in the middle of an index.
+        let mut sizes = self.coalesce()?.shape().leaves().iter().map(Int::known).collect::<Result<Vec<_>>>()?;
+        sizes.pop();
+        if sizes.iter().any(|s| s.count_ones() != 1) { Err(mixes()) } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for ComposedLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} o {} o {}", self.swizzle, self.offset, self.layout)
+    }
+}
+
+impl FromStr for ComposedLayout {
+    type Err = LayoutError;
+
+    /// `Sw<B,M,S> o OFFSET o LAYOUT`, or a plain layout.
+    fn from_str(text: &str) -> Result<ComposedLayout> {
+        Reader::whole(text, |r| {
+            if r.peek() != Some('S') {
+                return Ok(ComposedLayout::from(r.layout()?));
+            }
+            let swizzle = r.swizzle()?;
+            r.need("o")?;
+            let offset = r.integer()?;
+            r.need("o")?;
+            Ok(ComposedLayout::new(swizzle, offset, r.layout()?))
+        })
+    }
+}
+
+impl From<Layout> for ComposedLayout {
+    fn from(layout: Layout) -> ComposedLayout {
+        ComposedLayout::new(Swizzle::IDENTITY, 0, layout)
+    }
+}

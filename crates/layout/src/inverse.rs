@@ -1,0 +1,120 @@
+//! Inverses, and what two layouts have in common.
+
+use crate::coalesce::{Flat, from_flat};
+use crate::error::{Context, LayoutError, Result};
+use crate::int::Int;
+use crate::layout::Layout;
+use crate::step::Step;
+use smallvec::SmallVec;
+
+/// A coalesced mode: size, stride, and the number of coordinates below it.
+type Mode = (Int, Int, Int);
+
+/// The coalesced modes with plain strides, each with its place.
+fn modes(layout: &Layout) -> Result<SmallVec<[Mode; 8]>> {
+    let mut below = Int::ONE;
+    let mut out = SmallVec::new();
+    for (s, d) in layout.coalesce()?.leaves() {
+        out.push((s.clone(), d.int()?.clone(), below.clone()));
+        below = below.mul(s)?;
+    }
+    Ok(out)
+}
+
+impl Layout {
+    /// The largest layout found that `self` undoes: `self(r(i)) == i` for all `i` below its size.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// assert_eq!(Layout::new((8, 4), (4, 1))?.right_inverse()?.to_string(), "(4,8):(8,1)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn right_inverse(&self) -> Result<Layout> {
+        let inverse = || {
+            let mut todo = modes(self)?;
+            let mut end = Int::ONE;
+            let mut out = Flat::new();
+            while let Some(i) = todo.iter().position(|(_, d, _)| d.equals(&end) == Some(true)) {
+                let (s, d, place) = todo.remove(i);
+                end = s.mul(&d)?;
+                out.push((s, Step::from(place)));
+            }
+            from_flat(out).coalesce()
+        };
+        inverse().of("right inverse", &[self])
+    }
+
+    /// A layout that undoes `self`: `l(self(i)) == i` where `self` is injective, and `self(l(self(i))) == self(i)`
+    /// where only stride-0 modes keep it from being so. Each stride must be a multiple of the one below.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// assert_eq!(Layout::new((4, 2), (1, 16))?.left_inverse()?.to_string(), "(16,2):(1,4)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn left_inverse(&self) -> Result<Layout> {
+        left_inverse(self).of("left inverse", &[self])
+    }
+
+    /// How many elements, from the first on, lie side by side in both layouts, and the layout of their coordinates.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// let (n, at) = Layout::new((4, 8), (1, 4))?.max_common(&Layout::new((4, 8), (1, 16))?)?;
+    /// assert_eq!((n.to_string(), at.to_string()), ("4".into(), "4:1".into()));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn max_common(&self, other: &Layout) -> Result<(Int, Layout)> {
+        let common = || {
+            let inverse = other.right_inverse()?;
+            let first = self.compose(&inverse)?.coalesce()?;
+            let first = first.modes().next().unwrap_or_else(Layout::one);
+            match (first.shape().as_leaf(), first.stride().as_leaf()) {
+                (Some(n), Some(d)) if d.as_int().is_some_and(|d| d.is(1)) => {
+                    Ok((n.clone(), inverse.compose(&first)?))
+                }
+                _ => Ok((Int::ONE, Layout::one())),
+            }
+        };
+        common().of("max common vector", &[self, other])
+    }
+}
+
+fn left_inverse(layout: &Layout) -> Result<Layout> {
+    let mut todo = modes(layout)?;
+    todo.retain(|(_, d, _)| !d.is(0));
+    let mut out = Flat::new();
+    // The mode below: its size and stride, and where its coordinates are.
+    let (mut below, mut end, mut place) = (Int::ONE, Int::ONE, Int::ZERO);
+    let mut count = 0;
+    while !todo.is_empty() {
+        let mut best = 0;
+        for (i, (_, d, _)) in todo.iter().enumerate().skip(1) {
+            if let Some((_, least, _)) = todo.get(best)
+                && d.less_than(least).ok_or_else(|| LayoutError::Unknown(format!("whether {d} < {least}")))?
+            {
+                best = i;
+            }
+        }
+        let (s, d, p) = todo.swap_remove(best);
+        match d.is_multiple_of(&below) {
+            Some(true) => {}
+            Some(false) => return Err(LayoutError::Indivisible(d.to_string(), below.to_string())),
+            None => return Err(LayoutError::Unknown(format!("whether {below} divides {d}"))),
+        }
+        match end.at_most(&d) {
+            Some(true) => {}
+            Some(false) => {
+                return Err(LayoutError::NotInjective { mode: count, stride: d.to_string(), extent: end.to_string() });
+            }
+            None => return Err(LayoutError::Unknown(format!("whether {end} <= {d}"))),
+        }
+        out.push((d.div(&below)?, Step::from(place)));
+        end = s.mul(&d)?;
+        (below, place, count) = (d, p, count + 1);
+        if todo.is_empty() {
+            out.push((s, Step::from(place.clone())));
+        }
+    }
+    from_flat(out).coalesce()
+}

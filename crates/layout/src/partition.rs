@@ -1,0 +1,117 @@
+//! A tile of a layout, and one thread's part of it.
+
+use crate::convert::Coord;
+use crate::coord::{Index, crd2idx_colex, idx2crd_stride};
+use crate::error::{Context, LayoutError, Result};
+use crate::int::Int;
+use crate::layout::Layout;
+use crate::tiler::Tiler;
+use crate::tuple::Tuple;
+
+impl Layout {
+    /// The tile at a coordinate of the tiles, and its offset. Holes, and modes past the coordinate, are kept after the
+    /// tile's own modes; an integer is a linear index of the tiles.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// let a = Layout::new((256, 512), (512, 1))?;
+    /// let (tile, offset) = a.local_tile((128, 64), (1, ..))?;
+    /// assert_eq!((tile.to_string(), offset.to_string()), ("(128,64,8):(512,1,64)".into(), "65536".into()));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn local_tile(&self, tiler: impl Into<Tiler>, coord: impl Into<Coord>) -> Result<(Layout, Int)> {
+        let (tiler, coord) = (tiler.into(), coord.into());
+        let tile = || {
+            let zipped = self.zipped_divide(&tiler)?;
+            let rest = if coord.is_leaf() { coord.clone() } else { padded(&coord, zipped.mode(1)?.rank()) };
+            zipped.slice(Tuple::of([holes(&zipped.mode(0)?), rest]))
+        };
+        tile().of("local tile", &[self, &tiler, &coord])
+    }
+
+    /// [`local_tile`](Layout::local_tile) with only the entries of tiler and coordinate where `keep` is true: one tiler
+    /// of (M, N, K) then serves operands that lack a mode.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// let b = Layout::new((16, 64), (1, 16))?;
+    /// let (tile, _) = b.local_tile_projected((8, 16, 16), (2, 0, ..), &[false, true, true])?;
+    /// assert_eq!(tile.to_string(), "(16,16,4):(1,16,256)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn local_tile_projected(
+        &self,
+        tiler: impl Into<Tiler>,
+        coord: impl Into<Coord>,
+        keep: &[bool],
+    ) -> Result<(Layout, Int)> {
+        let (tiler, coord) = (tiler.into(), coord.into());
+        let tiler = match tiler {
+            Tiler::Modes(modes) if modes.len() == keep.len() => {
+                Tiler::Modes(modes.into_iter().zip(keep).filter(|(_, keep)| **keep).map(|(t, _)| t).collect())
+            }
+            other => {
+                return Err(LayoutError::Unsupported(format!("{other} has no entry for each of {} modes", keep.len())));
+            }
+        };
+        if coord.is_leaf() || coord.rank() != keep.len() {
+            return Err(LayoutError::Rank { what: "a coordinate and a projection", left: coord.rank(), right: keep.len() });
+        }
+        let kept = coord.modes().zip(keep).filter(|(_, keep)| **keep).map(|(c, _)| c.to_tuple());
+        self.local_tile(tiler, Tuple::of(kept))
+    }
+
+    /// One thread's elements, where `threads` lies over the layout again and again, and their offset.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// let a = Layout::new((8, 8), (1, 8))?;
+    /// let (part, offset) = a.local_partition(&Layout::new((4, 8), (8, 1))?, 18)?;
+    /// assert_eq!((part.to_string(), offset.to_string()), ("(2,1):(4,0)".into(), "18".into()));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn local_partition(&self, threads: &Layout, index: impl Into<Int>) -> Result<(Layout, Int)> {
+        let index = index.into();
+        let part = || {
+            let sizes = threads.shape().product_each()?;
+            let tiler = match sizes.as_leaf() {
+                Some(n) => Tiler::size(n.clone()),
+                None => Tiler::Modes(sizes.leaves().iter().map(|n| Tiler::size(n.clone())).collect()),
+            };
+            let zipped = self.zipped_divide(tiler)?;
+            let at = threads.flat_coord(index.clone())?;
+            zipped.slice(Tuple::of([at, holes(&zipped.mode(1)?)]))
+        };
+        part().of("local partition", &[self, threads, &index])
+    }
+
+    /// The coordinate of an offset in a compact layout, one index a mode.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// assert_eq!(Layout::new((4, 8), (8, 1))?.flat_coord(18)?.to_string(), "(2,2)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn flat_coord(&self, offset: impl Into<Int>) -> Result<Coord> {
+        let coord = idx2crd_stride(offset, self.shape(), self.stride().clone())?;
+        let index = |c: Tuple<Int>, s: Tuple<Int>| crd2idx_colex(Coord::from(c), s).map(Index::At);
+        if coord.is_leaf() {
+            return Ok(coord.into());
+        }
+        let modes = coord.modes().zip(self.shape().modes()).map(|(c, s)| index(c.to_tuple(), s.to_tuple()));
+        Ok(Tuple::flat(modes.collect::<Result<Vec<_>>>()?))
+    }
+}
+
+/// A hole for each mode, so that they join the others; one hole for a single mode.
+fn holes(layout: &Layout) -> Coord {
+    match layout.rank() {
+        1 => Tuple::leaf(Index::All),
+        n => Tuple::flat((0..n).map(|_| Index::All)),
+    }
+}
+
+fn padded(coord: &Coord, rank: usize) -> Coord {
+    let missing = rank.saturating_sub(coord.rank());
+    Tuple::of(coord.modes().map(|c| c.to_tuple()).chain((0..missing).map(|_| Tuple::leaf(Index::All))))
+}

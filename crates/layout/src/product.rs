@@ -1,0 +1,141 @@
+//! Products: a layout repeated by a layout.
+
+use crate::convert::IntTuple;
+use crate::divide::{by_mode, flat, tiled, unzip};
+use crate::error::{Context, LayoutError, Result};
+use crate::layout::Layout;
+use crate::tiler::Tiler;
+use crate::tuple::Tuple;
+use smallvec::SmallVec;
+
+impl Layout {
+    /// `(self, copies)`: the layout, and the copies of it that the tiler places; by mode for a tiler by mode.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// let l = Layout::new((2, 2), (4, 1))?.logical_product(Layout::new(6, 1)?)?;
+    /// assert_eq!(l.to_string(), "((2,2),(2,3)):((4,1),(2,8))");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn logical_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
+        let tiler = tiler.into();
+        logical(self, &tiler).of("logical product", &[self, &tiler])
+    }
+
+    /// `((M,N),(TileM,TileN))`.
+    pub fn zipped_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
+        let tiler = tiler.into();
+        zipped(self, &tiler).of("zipped product", &[self, &tiler])
+    }
+
+    /// `((M,N),TileM,TileN)`.
+    pub fn tiled_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
+        let tiler = tiler.into();
+        zipped(self, &tiler).and_then(|l| tiled(&l)).of("tiled product", &[self, &tiler])
+    }
+
+    /// `(M,N,TileM,TileN)`.
+    pub fn flat_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
+        let tiler = tiler.into();
+        zipped(self, &tiler).and_then(|l| flat(&l)).of("flat product", &[self, &tiler])
+    }
+
+    /// Copies of `self` side by side, as `tiling` arranges them: `((a0,b0),(a1,b1),...)`. Blocks stay together.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// let l = Layout::new((2, 5), (5, 1))?.blocked_product(&Layout::new((3, 4), (1, 3))?)?;
+    /// assert_eq!(l.to_string(), "((2,3),(5,4)):((5,10),(1,30))");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn blocked_product(&self, tiling: &Layout) -> Result<Layout> {
+        paired(self, tiling, |block, tile| [block, tile]).of("blocked product", &[self, tiling])
+    }
+
+    /// Copies of `self` interleaved: `((b0,a0),(b1,a1),...)`.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// let l = Layout::new((2, 5), (5, 1))?.raked_product(&Layout::new((3, 4), (1, 3))?)?;
+    /// assert_eq!(l.to_string(), "((3,2),(4,5)):((10,5),(30,1))");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn raked_product(&self, tiling: &Layout) -> Result<Layout> {
+        paired(self, tiling, |block, tile| [tile, block]).of("raked product", &[self, tiling])
+    }
+
+    /// Copies of `self` that fill a shape, mode by mode; the copies run in `order` (the least fastest), or column by
+    /// column. The block must divide the shape.
+    ///
+    /// ```
+    /// use warpsmith_layout::Layout;
+    /// let block = Layout::new((8, 8), (8, 1))?;
+    /// assert_eq!(block.tile_to_shape((16, 16), None)?.to_string(), "((8,2),(8,2)):((8,64),(1,128))");
+    /// assert_eq!(block.tile_to_shape((16, 16), Some((1, 0).into()))?.to_string(), "((8,2),(8,2)):((8,128),(1,64))");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn tile_to_shape(&self, target: impl Into<IntTuple>, order: Option<IntTuple>) -> Result<Layout> {
+        let target = target.into();
+        tile_to_shape(self, &target, order).of("tile to shape", &[self, &target])
+    }
+
+    /// This layout with modes `1:0` at the end, up to this rank.
+    pub(crate) fn padded(&self, rank: usize) -> Layout {
+        let have = self.rank();
+        if have >= rank {
+            return self.clone();
+        }
+        Layout::of(self.modes().chain((have..rank).map(|_| Layout::one())))
+    }
+}
+
+fn logical(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
+    match tiler {
+        Tiler::Keep => Ok(layout.clone()),
+        Tiler::Layout(tile) => Ok(Layout::of([layout.clone(), copies(layout, tile)?])),
+        Tiler::Modes(_) => by_mode(layout, tiler, logical),
+    }
+}
+
+/// Where the copies of `block` go that `tiling` asks for.
+fn copies(block: &Layout, tiling: &Layout) -> Result<Layout> {
+    let room = block.extent()?.mul(&tiling.cosize()?)?;
+    block.complement(room)?.compose(tiling)
+}
+
+fn zipped(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
+    unzip(&logical(layout, tiler)?, tiler)
+}
+
+fn paired(block: &Layout, tiling: &Layout, pair: impl Fn(Layout, Layout) -> [Layout; 2]) -> Result<Layout> {
+    let rank = block.rank().max(tiling.rank());
+    let (block, tiling) = (block.padded(rank), tiling.padded(rank));
+    let copies = copies(&block, &tiling)?;
+    let pairs = block.modes().zip(copies.modes()).map(|(a, b)| Layout::of(pair(a, b)));
+    Ok(Layout::of(pairs.collect::<SmallVec<[_; 4]>>()))
+}
+
+fn tile_to_shape(block: &Layout, target: &IntTuple, order: Option<IntTuple>) -> Result<Layout> {
+    let (n, m) = (block.rank(), target.rank());
+    if n > m {
+        return Err(LayoutError::Rank { what: "a block and the shape to fill", left: n, right: m });
+    }
+    let block = block.padded(m);
+    let mut counts = Vec::new();
+    for (i, (s, b)) in target.modes().zip(block.shape().modes()).enumerate() {
+        let (s, b) = (crate::coord::size(s)?, crate::coord::size(b)?);
+        match s.is_multiple_of(&b) {
+            Some(true) => counts.push(s.div(&b)?),
+            Some(false) => {
+                return Err(LayoutError::ShapeDivisibility { mode: i, size: s.to_string(), part: b.to_string() });
+            }
+            None => return Err(LayoutError::Unknown(format!("whether {b} divides {s}"))),
+        }
+    }
+    let counts = if target.is_leaf() { Tuple::of(counts.into_iter().map(Tuple::leaf)).unwrap_one() } else { Tuple::flat(counts) };
+    let copies = match order {
+        Some(order) => Layout::ordered(counts, order)?,
+        None => Layout::compact(counts)?,
+    };
+    block.blocked_product(&copies)
+}

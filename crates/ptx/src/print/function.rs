@@ -1,0 +1,121 @@
+//! Functions: head, declarations, body.
+
+use super::{DebugStrings, Names, instruction, module, registers};
+use crate::module::{Directives, Function, FunctionKind, Linkage, Module, Parameter, SourceLine, Statement};
+use crate::syntax::StateSpace;
+use rustc_hash::FxHashSet;
+use std::fmt;
+
+pub(super) fn write(
+    f: &mut fmt::Formatter<'_>,
+    function: &Function,
+    module: Option<&Module>,
+    strings: &DebugStrings<'_>,
+) -> fmt::Result {
+    f.write_str(module::linkage(function.linkage))?;
+    f.write_str(match function.kind {
+        FunctionKind::Entry => ".entry ",
+        FunctionKind::Device => ".func ",
+    })?;
+    if !function.results.is_empty() {
+        write_parameters(f, &function.results)?;
+        f.write_str(" ")?;
+    }
+    f.write_str(&function.name)?;
+    write_parameters(f, &function.parameters)?;
+    write_directives(f, &function.directives)?;
+    if function.linkage == Linkage::Extern {
+        return f.write_str(";\n");
+    }
+    f.write_str("\n{\n")?;
+    registers::write(f, &function.registers)?;
+    for variable in &function.variables {
+        f.write_str("\t")?;
+        module::write_variable(f, variable)?;
+    }
+    let names = Names { module, function: Some(function) };
+    // The assembler wants the call of an inlined line to have been a line itself.
+    let mut seen = FxHashSet::default();
+    for statement in &function.body {
+        match statement {
+            Statement::Instruction(i) => {
+                f.write_str("\t")?;
+                instruction::write(f, i, names)?;
+                f.write_str("\n")?;
+            }
+            Statement::Label(id) => {
+                names.label(f, *id)?;
+                f.write_str(":\n")?;
+            }
+            Statement::Source(source) => write_source(f, source, strings, &mut seen)?,
+            Statement::Pragma(text) => writeln!(f, "\t.pragma \"{text}\";")?,
+        }
+    }
+    f.write_str("}\n")
+}
+
+fn write_parameters(f: &mut fmt::Formatter<'_>, parameters: &[Parameter]) -> fmt::Result {
+    f.write_str("(")?;
+    for (i, parameter) in parameters.iter().enumerate() {
+        f.write_str(if i == 0 { "\n\t" } else { ",\n\t" })?;
+        write_parameter(f, parameter)?;
+    }
+    f.write_str(if parameters.is_empty() { ")" } else { "\n)" })
+}
+
+fn write_parameter(f: &mut fmt::Formatter<'_>, parameter: &Parameter) -> fmt::Result {
+    f.write_str(".param ")?;
+    if parameter.array || parameter.align != parameter.ty.bytes() {
+        write!(f, ".align {} ", parameter.align)?;
+    }
+    write!(f, ".{} ", parameter.ty)?;
+    if let Some((space, align)) = parameter.pointer {
+        f.write_str(".ptr ")?;
+        if space != StateSpace::Generic {
+            write!(f, ".{space} ")?;
+        }
+        write!(f, ".align {align} ")?;
+    }
+    f.write_str(&parameter.name)?;
+    if parameter.array { write!(f, "[{}]", parameter.count) } else { Ok(()) }
+}
+
+fn write_directives(f: &mut fmt::Formatter<'_>, directives: &Directives) -> fmt::Result {
+    let three = |f: &mut fmt::Formatter<'_>, name: &str, value: Option<[u32; 3]>| match value {
+        Some([x, y, z]) => write!(f, "\n.{name} {x}, {y}, {z}"),
+        None => Ok(()),
+    };
+    let one = |f: &mut fmt::Formatter<'_>, name: &str, value: Option<u32>| match value {
+        Some(n) => write!(f, "\n.{name} {n}"),
+        None => Ok(()),
+    };
+    three(f, "reqntid", directives.reqntid)?;
+    three(f, "maxntid", directives.maxntid)?;
+    three(f, "reqnctapercluster", directives.reqnctapercluster)?;
+    if directives.explicitcluster {
+        f.write_str("\n.explicitcluster")?;
+    }
+    one(f, "minnctapersm", directives.minnctapersm)?;
+    one(f, "maxnreg", directives.maxnreg)
+}
+
+fn write_source(
+    f: &mut fmt::Formatter<'_>,
+    source: &SourceLine,
+    strings: &DebugStrings<'_>,
+    seen: &mut FxHashSet<(u32, u32, u32)>,
+) -> fmt::Result {
+    let Some(call) = &source.inlined_at else {
+        seen.insert((source.file, source.line, source.column));
+        return writeln!(f, "\t.loc {} {} {}", source.file, source.line, source.column);
+    };
+    if seen.insert((call.file, call.line, call.column)) {
+        writeln!(f, "\t.loc {} {} {}", call.file, call.line, call.column)?;
+    }
+    let label = strings.labels.get(call.function.as_str()).copied().unwrap_or(0);
+    writeln!(
+        f,
+        "\t.loc {} {} {}, function_name $L__info_string{label}, inlined_at {} {} {}",
+        source.file, source.line, source.column, call.file, call.line, call.column
+    )
+}

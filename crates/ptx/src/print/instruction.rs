@@ -1,0 +1,90 @@
+//! Instructions and operands.
+
+use super::Names;
+use crate::instruction::{Address, Base, Immediate, Instruction, Operand};
+use std::fmt;
+
+pub(super) fn write(f: &mut fmt::Formatter<'_>, instruction: &Instruction, names: Names<'_>) -> fmt::Result {
+    if let Some(guard) = instruction.guard {
+        f.write_str(if guard.negated { "@!" } else { "@" })?;
+        names.register(f, guard.register)?;
+        f.write_str(" ")?;
+    }
+    f.write_str(instruction.opcode.name())?;
+    for modifier in &instruction.modifiers {
+        write!(f, ".{}", modifier.name())?;
+    }
+    for (i, operand) in instruction.operands.iter().enumerate() {
+        f.write_str(if i == 0 { " " } else { ", " })?;
+        write_operand(f, operand, names)?;
+    }
+    f.write_str(";")
+}
+
+fn write_operand(f: &mut fmt::Formatter<'_>, operand: &Operand, names: Names<'_>) -> fmt::Result {
+    match operand {
+        Operand::Register(id) => names.register(f, *id),
+        Operand::Immediate(value) => write!(f, "{value}"),
+        Operand::Special(special) => write!(f, "%{special}"),
+        Operand::Address(address) => write_address(f, address, names),
+        Operand::Vector(parts) => write_vector(f, parts, names),
+        Operand::Pair(a, b) => {
+            write_operand(f, a, names)?;
+            f.write_str("|")?;
+            write_operand(f, b, names)
+        }
+        Operand::Label(id) => names.label(f, *id),
+        Operand::Symbol(symbol, offset) => {
+            names.symbol(f, *symbol)?;
+            write_offset(f, *offset)
+        }
+        Operand::Not(id) => {
+            f.write_str("!")?;
+            names.register(f, *id)
+        }
+        Operand::Sink => f.write_str("_"),
+    }
+}
+
+fn write_vector(f: &mut fmt::Formatter<'_>, parts: &[Operand], names: Names<'_>) -> fmt::Result {
+    f.write_str("{")?;
+    for (i, part) in parts.iter().enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        write_operand(f, part, names)?;
+    }
+    f.write_str("}")
+}
+
+fn write_address(f: &mut fmt::Formatter<'_>, address: &Address, names: Names<'_>) -> fmt::Result {
+    f.write_str("[")?;
+    match address.base {
+        Base::Register(id) => names.register(f, id)?,
+        Base::Symbol(symbol) => names.symbol(f, symbol)?,
+        Base::Absolute => write!(f, "{}", address.offset)?,
+    }
+    if address.base != Base::Absolute {
+        write_offset(f, address.offset)?;
+    }
+    if !address.coordinates.is_empty() {
+        f.write_str(", ")?;
+        write_vector(f, &address.coordinates, names)?;
+    }
+    f.write_str("]")
+}
+
+fn write_offset(f: &mut fmt::Formatter<'_>, offset: i64) -> fmt::Result {
+    if offset == 0 { Ok(()) } else { write!(f, "+{offset}") }
+}
+
+impl fmt::Display for Immediate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Immediate::Integer(n) => write!(f, "{n}"),
+            Immediate::Unsigned(n) => write!(f, "{n}"),
+            Immediate::F32(bits) => write!(f, "0f{bits:08X}"),
+            Immediate::F64(bits) => write!(f, "0d{bits:016X}"),
+        }
+    }
+}

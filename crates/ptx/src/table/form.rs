@@ -1,0 +1,258 @@
+//! A row, ready to be matched.
+
+use super::row::Row;
+use super::sets;
+use crate::instruction::{Instruction, Operand};
+use crate::syntax::{Modifier, Opcode, Type, Word};
+use warpsmith_types::{PtxVersion, Target};
+
+/// One place in the order of modifiers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Whether it may stay empty.
+    pub optional: bool,
+    /// What may stand there.
+    pub choices: Vec<Modifier>,
+}
+
+/// Whether an operand is written or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Written.
+    Result,
+    /// Read.
+    Source,
+    /// Read, then written.
+    Both,
+}
+
+/// When an operand is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Presence {
+    /// In every instruction of the row.
+    Always,
+    /// As the author likes.
+    Optional,
+    /// Exactly when the modifier is there.
+    With(Modifier),
+}
+
+/// An operand's type, in terms of the instruction's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TypeOf {
+    /// The n-th type among the modifiers, from 0.
+    Nth(usize),
+    /// The first type at double width.
+    Wide,
+    /// This one.
+    Fixed(Type),
+}
+
+/// How many registers make an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lanes {
+    /// One, without braces.
+    Scalar,
+    /// A vector by `.v2`, `.v4`, `.v8`; one without braces when there is none of them.
+    ByVector,
+    /// A vector by `.x1`, `.x2`, `.x4`.
+    ByMatrices,
+    /// A vector of that many.
+    Exactly(usize),
+}
+
+/// A value: a register, a literal, a special register, or a vector of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ValueForm {
+    /// Its type.
+    pub ty: TypeOf,
+    /// How many registers.
+    pub lanes: Lanes,
+    /// Whether a register may be wider than the type.
+    pub wider: bool,
+    /// Whether `!p` is allowed.
+    pub negatable: bool,
+    /// Whether it must be a literal.
+    pub literal: bool,
+    /// Whether it may be the address of a variable.
+    pub symbol: bool,
+    /// Whether it may be `_`.
+    pub sink: bool,
+}
+
+/// What an operand looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// A value.
+    Value(ValueForm),
+    /// `d|p`.
+    Pair {
+        /// Before the bar.
+        first: ValueForm,
+        /// After it.
+        second: ValueForm,
+        /// Whether bar and second may be left out.
+        optional: bool,
+    },
+    /// `[a]`.
+    Address {
+        /// Whether coordinates follow.
+        tensor: bool,
+    },
+    /// A place to jump to.
+    Label,
+}
+
+/// One operand of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OperandForm {
+    /// Its name in the row.
+    pub name: &'static str,
+    /// Whether it is written.
+    pub role: Role,
+    /// When it is there.
+    pub presence: Presence,
+    /// What it looks like.
+    pub shape: Shape,
+}
+
+/// A row of the table with its notation read: what [`resolve`](super::resolve) finds for an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The row.
+    pub row: &'static Row,
+    /// Its place in [`forms`](super::forms).
+    pub index: usize,
+    /// The first word.
+    pub opcode: Opcode,
+    /// Modifiers in order.
+    pub slots: Vec<Slot>,
+    /// Operands in order.
+    pub operands: Vec<OperandForm>,
+}
+
+impl Form {
+    /// Whether these modifiers, in this order, are this form's: each slot in turn takes the next one if it can.
+    pub fn takes_modifiers(&self, modifiers: &[Modifier]) -> bool {
+        let mut rest = modifiers;
+        for slot in &self.slots {
+            match rest.split_first() {
+                Some((first, after)) if slot.choices.contains(first) => rest = after,
+                _ if slot.optional => {}
+                _ => return false,
+            }
+        }
+        rest.is_empty()
+    }
+
+    /// Which operand of the form each operand of the instruction is; `None` when they do not fit in number and kind.
+    pub fn bind<'a>(&'a self, instruction: &'a Instruction) -> Option<Vec<(&'a OperandForm, &'a Operand)>> {
+        let mut given = instruction.operands.iter();
+        let optional = self.operands.iter().filter(|o| o.presence == Presence::Optional).count();
+        let required = self.operands.iter().filter(|o| self.required(o, instruction)).count();
+        // Optional operands are filled from the left with what is left over.
+        let mut spare = given.len().checked_sub(required).filter(|spare| *spare <= optional)?;
+        let mut bound = Vec::with_capacity(given.len());
+        for form in &self.operands {
+            if form.presence == Presence::Optional {
+                match spare.checked_sub(1) {
+                    Some(less) => spare = less,
+                    None => continue,
+                }
+            } else if !self.required(form, instruction) {
+                continue;
+            }
+            let operand = given.next()?;
+            if !form.fits(operand, instruction) {
+                return None;
+            }
+            bound.push((form, operand));
+        }
+        Some(bound)
+    }
+
+    fn required(&self, operand: &OperandForm, instruction: &Instruction) -> bool {
+        match operand.presence {
+            Presence::Always => true,
+            Presence::Optional => false,
+            Presence::With(modifier) => instruction.modifiers.contains(&modifier),
+        }
+    }
+
+    /// The smallest version and target that have this instruction: the row's, and those of its modifiers and special
+    /// registers.
+    pub fn floor(&self, instruction: &Instruction) -> (PtxVersion, Target) {
+        let modifiers = instruction.modifiers.iter().filter_map(|m| sets::modifier_floor(*m));
+        let specials = instruction.operands.iter().filter_map(|o| match o {
+            Operand::Special(s) => sets::special_floor(*s),
+            _ => None,
+        });
+        modifiers.chain(specials).fold((self.row.version, self.row.target), |(version, target), (v, t)| {
+            // What one chip alone has is above every plain target.
+            (version.max(v), if target.specific || target.number >= t.number { target } else { t })
+        })
+    }
+}
+
+impl OperandForm {
+    /// Whether the operand is of the right kind and, for a vector, length; its type is not looked at.
+    pub fn fits(&self, operand: &Operand, instruction: &Instruction) -> bool {
+        let result = self.role != Role::Source;
+        match (&self.shape, operand) {
+            (Shape::Label, operand) => matches!(operand, Operand::Label(_)),
+            (Shape::Address { tensor }, Operand::Address(a)) => *tensor != a.coordinates.is_empty(),
+            (Shape::Value(value), operand) => value.fits(operand, result, instruction),
+            (Shape::Pair { first, second, .. }, Operand::Pair(a, b)) => {
+                first.fits(a, result, instruction) && second.fits(b, result, instruction)
+            }
+            (Shape::Pair { first, optional: true, .. }, operand) => first.fits(operand, result, instruction),
+            _ => false,
+        }
+    }
+}
+
+impl ValueForm {
+    /// The type in that instruction; `None` when it has too few.
+    pub fn type_in(&self, instruction: &Instruction) -> Option<Type> {
+        match self.ty {
+            TypeOf::Nth(n) => instruction.types().nth(n),
+            TypeOf::Wide => instruction.types().next().and_then(Type::double),
+            TypeOf::Fixed(ty) => Some(ty),
+        }
+    }
+
+    /// The length of the vector in that instruction; `None` for a scalar.
+    pub fn count_in(&self, instruction: &Instruction) -> Option<usize> {
+        let by = |words: &[(Word, usize)]| words.iter().find(|(w, _)| instruction.has(*w)).map(|(_, n)| *n);
+        match self.lanes {
+            Lanes::Scalar => None,
+            Lanes::ByVector => by(&[(Word::V2, 2), (Word::V4, 4), (Word::V8, 8)]),
+            Lanes::ByMatrices => by(&[(Word::X1, 1), (Word::X2, 2), (Word::X4, 4)]),
+            Lanes::Exactly(n) => Some(n),
+        }
+    }
+
+    fn fits(&self, operand: &Operand, result: bool, instruction: &Instruction) -> bool {
+        match (operand, self.count_in(instruction)) {
+            (Operand::Vector(parts), Some(count)) => {
+                parts.len() == count && parts.iter().all(|p| self.fits_lane(p, result, true))
+            }
+            (operand, None) => self.fits_lane(operand, result, false),
+            // A vector of one may be written without its braces.
+            (operand, Some(1)) => self.fits_lane(operand, result, false),
+            _ => false,
+        }
+    }
+
+    fn fits_lane(&self, operand: &Operand, result: bool, in_vector: bool) -> bool {
+        match operand {
+            Operand::Register(_) => !self.literal,
+            Operand::Immediate(_) => !result,
+            Operand::Special(_) => !result && !self.literal,
+            Operand::Symbol(..) => self.symbol,
+            Operand::Not(_) => self.negatable,
+            Operand::Sink => self.sink || result && in_vector,
+            Operand::Vector(_) | Operand::Pair(..) | Operand::Address(_) | Operand::Label(_) => false,
+        }
+    }
+}

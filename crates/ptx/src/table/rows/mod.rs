@@ -1,0 +1,37 @@
+//! The rows, a file per family.
+
+mod atomic;
+mod barrier;
+mod bits;
+mod compare;
+mod control;
+mod convert;
+mod copy;
+mod float;
+mod half;
+mod integer;
+mod matrix;
+mod mbarrier;
+mod memory;
+mod warp;
+mod warpgroup;
+
+use super::row::{Row, row};
+
+pub(super) const FAMILIES: &[&[Row]] = &[
+    integer::ROWS,
+    float::ROWS,
+    half::ROWS,
+    compare::ROWS,
+    bits::ROWS,
+    convert::ROWS,
+    memory::ROWS,
+    atomic::ROWS,
+    control::ROWS,
+    warp::ROWS,
+    barrier::ROWS,
+    mbarrier::ROWS,
+    copy::ROWS,
+    matrix::ROWS,
+    warpgroup::ROWS,
+];

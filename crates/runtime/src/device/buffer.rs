@@ -1,0 +1,159 @@
+//! Memory of a device.
+
+use super::stream::Stream;
+use super::{Device, backend::StreamHandle};
+use crate::error::Error;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Memory of a device, given back when dropped. Its bytes are uninitialised until written.
+///
+/// Copies between host and device run in the order of the default stream, which waits for the streams that
+/// [`Device::create_stream`] makes, and are done on return.
+pub struct Buffer {
+    device: Device,
+    address: u64,
+    len: usize,
+    name: Box<str>,
+    id: u64,
+}
+
+impl Device {
+    /// Allocates memory; the name is for messages. No bytes are no error: the buffer has an address all the same.
+    pub fn allocate(&self, bytes: usize, name: &str) -> Result<Buffer, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let address = self.backend().allocate(bytes.max(1), name)?;
+        self.shared.usage.add(bytes);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Buffer { device: self.clone(), address, len: bytes, name: name.into(), id })
+    }
+
+    /// Allocates memory and copies bytes into it.
+    pub fn upload(&self, bytes: &[u8], name: &str) -> Result<Buffer, Error> {
+        let buffer = self.allocate(bytes.len(), name)?;
+        buffer.upload(bytes)?;
+        Ok(buffer)
+    }
+}
+
+impl Buffer {
+    /// Where it lives.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Its address on the device, aligned to 256 bytes. A view is an address within it, aligned or not.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Its size in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The name that it was allocated with.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A number that no other buffer of this process has or had.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Copies `bytes` to its start.
+    pub fn upload(&self, bytes: &[u8]) -> Result<(), Error> {
+        self.upload_at(0, bytes)
+    }
+
+    /// Copies `bytes` to its bytes from `offset` on.
+    pub fn upload_at(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
+        let address = self.range("upload", offset, bytes.len())?;
+        if bytes.is_empty() { Ok(()) } else { self.device.backend().upload(address, bytes, StreamHandle::DEFAULT) }
+    }
+
+    /// Copies its first bytes to `bytes`.
+    pub fn download(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        self.download_at(0, bytes)
+    }
+
+    /// Copies its bytes from `offset` on to `bytes`.
+    pub fn download_at(&self, offset: usize, bytes: &mut [u8]) -> Result<(), Error> {
+        let address = self.range("download", offset, bytes.len())?;
+        if bytes.is_empty() { Ok(()) } else { self.device.backend().download(address, bytes, StreamHandle::DEFAULT) }
+    }
+
+    /// All of its bytes.
+    pub fn to_vec(&self) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; self.len];
+        self.download(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Makes what is not written after this show: an emulated device takes the bytes for uninitialised, a card gets
+    /// 0xff bytes, which are NaN in every float format.
+    pub fn poison(&self) -> Result<(), Error> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.device.backend().poison(self.address, self.len, StreamHandle::DEFAULT)
+    }
+
+    /// Whether all of its bytes have been written; `None` on a card, which can not tell.
+    pub fn is_initialized(&self) -> Result<Option<bool>, Error> {
+        self.device.backend().is_initialized(self.address, self.len)
+    }
+
+    /// Sets every byte, in the stream's order.
+    pub fn fill(&self, byte: u8, stream: &Stream) -> Result<(), Error> {
+        self.on(stream)?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.device.backend().fill(self.address, byte, self.len, stream.handle())
+    }
+
+    /// Copies all of `from` to its start, in the stream's order.
+    pub fn copy_from(&self, from: &Buffer, stream: &Stream) -> Result<(), Error> {
+        self.on(stream)?;
+        if from.device != self.device {
+            return Err(self.device.other(&format!("buffer `{}`", from.name), &from.device));
+        }
+        let to = self.range("copy", 0, from.len)?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        self.device.backend().copy(to, from.address, from.len, stream.handle())
+    }
+
+    fn on(&self, stream: &Stream) -> Result<(), Error> {
+        if *stream.device() == self.device { Ok(()) } else { Err(self.device.other("the stream", stream.device())) }
+    }
+
+    /// The address of those bytes, when they are within the buffer.
+    fn range(&self, what: &'static str, offset: usize, bytes: usize) -> Result<u64, Error> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.len => Ok(self.address + offset as u64),
+            _ => Err(Error::OutOfRange { what, name: self.name.to_string(), offset, bytes, len: self.len }),
+        }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.device.backend().free(self.address);
+        self.device.shared.usage.remove(self.len);
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({}, {} bytes at {:#x} on {})", self.name, self.len, self.address, self.device.info().id)
+    }
+}

@@ -1,0 +1,159 @@
+//! A CUDA card.
+
+use super::backend::{Backend, EventHandle, GraphHandle, Kernel, Loaded, StreamHandle};
+use super::function::{LaunchOutcome, Ptx};
+use super::info::{DeviceId, DeviceInfo};
+use super::report::CompileReport;
+use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
+use crate::driver::{self, Context, Properties, driver};
+use crate::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use warpsmith_emulator::Manifest;
+
+/// A card in use.
+pub(super) struct Cuda {
+    context: Arc<Context>,
+}
+
+/// Starts using a card.
+pub(super) fn open(ordinal: u32) -> Result<(Cuda, DeviceInfo), Error> {
+    let context = Arc::new(Context::open(ordinal)?);
+    let info = describe(ordinal, &context.properties)?;
+    Ok((Cuda { context }, info))
+}
+
+/// What a card is, without using it.
+pub(super) fn info(ordinal: u32) -> Result<DeviceInfo, Error> {
+    describe(ordinal, &driver()?.properties(ordinal)?)
+}
+
+fn describe(ordinal: u32, properties: &Properties) -> Result<DeviceInfo, Error> {
+    Ok(DeviceInfo {
+        id: DeviceId::Cuda(ordinal),
+        name: properties.name.clone(),
+        chip: properties.chip,
+        memory: Some(properties.memory),
+        driver: Some(driver()?.version),
+    })
+}
+
+impl Backend for Cuda {
+    fn allocate(&self, bytes: usize, name: &str) -> Result<u64, Error> {
+        self.context.allocate(bytes, name)
+    }
+
+    fn free(&self, address: u64) {
+        self.context.free(address);
+    }
+
+    fn upload(&self, address: u64, bytes: &[u8], stream: StreamHandle) -> Result<(), Error> {
+        self.context.upload(address, bytes, stream)
+    }
+
+    fn download(&self, address: u64, bytes: &mut [u8], stream: StreamHandle) -> Result<(), Error> {
+        self.context.download(address, bytes, stream)
+    }
+
+    fn copy(&self, to: u64, from: u64, bytes: usize, stream: StreamHandle) -> Result<(), Error> {
+        self.context.copy(to, from, bytes, stream)
+    }
+
+    fn fill(&self, address: u64, byte: u8, bytes: usize, stream: StreamHandle) -> Result<(), Error> {
+        self.context.fill(address, byte, bytes, stream)
+    }
+
+    fn poison(&self, address: u64, bytes: usize, stream: StreamHandle) -> Result<(), Error> {
+        // A NaN in every float format.
+        self.context.fill(address, 0xff, bytes, stream)
+    }
+
+    fn is_initialized(&self, _address: u64, _bytes: usize) -> Result<Option<bool>, Error> {
+        Ok(None)
+    }
+
+    fn create_stream(&self, ordered: bool) -> Result<StreamHandle, Error> {
+        self.context.create_stream(ordered)
+    }
+
+    fn destroy_stream(&self, stream: StreamHandle) {
+        self.context.destroy_stream(stream);
+    }
+
+    fn synchronize_stream(&self, stream: StreamHandle) -> Result<(), Error> {
+        self.context.synchronize_stream(stream)
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        self.context.synchronize()
+    }
+
+    fn create_event(&self) -> Result<EventHandle, Error> {
+        self.context.create_event()
+    }
+
+    fn destroy_event(&self, event: EventHandle) {
+        self.context.destroy_event(event);
+    }
+
+    fn record(&self, event: EventHandle, stream: StreamHandle) -> Result<(), Error> {
+        self.context.record(event, stream)
+    }
+
+    fn wait(&self, stream: StreamHandle, event: EventHandle) -> Result<(), Error> {
+        self.context.wait(stream, event)
+    }
+
+    fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<Duration, Error> {
+        self.context.elapsed(start, end)
+    }
+
+    fn begin_capture(&self, stream: StreamHandle) -> Result<(), Error> {
+        self.context.begin_capture(stream)
+    }
+
+    fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle, Error> {
+        self.context.end_capture(stream)
+    }
+
+    fn replay(&self, graph: GraphHandle, kernels: &Arc<str>, stream: StreamHandle) -> Result<(), Error> {
+        self.context.replay(graph, kernels, stream)
+    }
+
+    fn destroy_graph(&self, graph: GraphHandle) {
+        self.context.destroy_graph(graph);
+    }
+
+    fn load(&self, ptx: Ptx<'_>, entry: &str) -> Result<Loaded, Error> {
+        // The card runs what our parser may not know; then the driver alone knows the kernel's limits.
+        let module = ptx.module(entry).ok();
+        if let Some(module) = &module {
+            ptx_runs_on(&self.context.properties.chip, module.target, entry)?;
+        }
+        let linked = driver::link(&self.context, &ptx.text(), entry)?;
+        let kernel = driver::Kernel::load(&self.context, &linked.cubin, entry)?;
+        let mut report = CompileReport::from_log(&linked.log, entry);
+        report.registers = Some(kernel.registers);
+        report.local = Some(kernel.local);
+        report.shared = kernel.shared;
+        report.time = linked.time;
+        report.cubin = Some(linked.cubin.len());
+        let mut limits = module.and_then(|m| m.entry(entry).map(|f| KernelLimits::of(&m, f))).unwrap_or_default();
+        limits.shared = kernel.shared;
+        limits.threads = Some(kernel.threads);
+        Ok(Loaded { kernel: Box::new(kernel), limits, report })
+    }
+}
+
+impl Kernel for driver::Kernel {
+    fn launch(
+        &self,
+        shape: &LaunchShape,
+        parameters: &[u8],
+        stream: StreamHandle,
+        _manifest: Option<&Manifest>,
+    ) -> Result<LaunchOutcome, Error> {
+        driver::Kernel::launch(self, shape, parameters, stream)?;
+        Ok(LaunchOutcome::default())
+    }
+}

@@ -1,0 +1,197 @@
+//! Devices: a CUDA card or an emulated chip, and what lives on them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `backend` | the trait that both kinds of device implement |
+//! | `cuda`, `emulated` | the two |
+//! | `info` | what a device is |
+//! | `buffer` | memory |
+//! | `stream` | streams and events |
+//! | `graph` | launches written down once and replayed |
+//! | `function` | kernels loaded from PTX, and their launches |
+//! | `shape` | what a launch looks like, and the limits it is held to |
+//! | `report` | what the compiler said |
+
+mod backend;
+mod buffer;
+mod cuda;
+mod emulated;
+mod function;
+mod graph;
+mod info;
+mod report;
+mod shape;
+mod stream;
+
+pub use buffer::Buffer;
+pub use function::{Function, LaunchOutcome, Ptx};
+pub use graph::Graph;
+pub use info::{DeviceId, DeviceInfo, MemoryUse};
+pub use report::CompileReport;
+pub use shape::LaunchShape;
+pub use stream::{Event, Stream};
+
+use crate::driver::{DriverVersion, driver};
+use crate::error::Error;
+use backend::Backend;
+use info::Usage;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use warpsmith_emulator::Options;
+use warpsmith_types::Chip;
+
+/// A CUDA card or an emulated chip. A clone is the same device.
+#[derive(Clone)]
+pub struct Device {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    info: DeviceInfo,
+    usage: Usage,
+    backend: Box<dyn Backend>,
+}
+
+/// Cards that have been opened: asking again gives the same device.
+static CARDS: Mutex<BTreeMap<u32, Device>> = Mutex::new(BTreeMap::new());
+
+impl Device {
+    /// The CUDA card of that number, from 0.
+    pub fn cuda(ordinal: u32) -> Result<Device, Error> {
+        let mut cards = CARDS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = cards.get(&ordinal) {
+            return Ok(device.clone());
+        }
+        let (backend, info) = cuda::open(ordinal)?;
+        let device = Device::new(info, Box::new(backend));
+        cards.insert(ordinal, device.clone());
+        Ok(device)
+    }
+
+    /// How many CUDA cards there are. A driver that finds none is not an error here; no driver is.
+    pub fn cuda_count() -> Result<u32, Error> {
+        match driver().and_then(|d| d.count()) {
+            Err(Error::NoCard) => Ok(0),
+            other => other,
+        }
+    }
+
+    /// What CUDA cards there are, without starting to use any.
+    pub fn cuda_cards() -> Result<Vec<DeviceInfo>, Error> {
+        (0..Device::cuda_count()?).map(cuda::info).collect()
+    }
+
+    /// The version of the CUDA driver here.
+    pub fn cuda_driver() -> Result<DriverVersion, Error> {
+        Ok(driver()?.version)
+    }
+
+    /// A new emulated chip with memory of its own, every check on.
+    pub fn emulated(chip: Chip) -> Device {
+        Device::emulated_with(chip, Options::default())
+    }
+
+    /// A new emulated chip, with the emulator's options for every launch on it.
+    pub fn emulated_with(chip: Chip, options: Options) -> Device {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let info = DeviceInfo {
+            id: DeviceId::Emulated(NEXT.fetch_add(1, Ordering::Relaxed)),
+            name: format!("emulated {}", chip.name),
+            chip,
+            memory: None,
+            driver: None,
+        };
+        Device::new(info, Box::new(emulated::Emulated::new(chip, options)))
+    }
+
+    /// The first CUDA card when there is one to use, else an emulated H200.
+    pub fn best() -> Device {
+        Device::cuda(0).unwrap_or_else(|_| Device::emulated(Chip::H200))
+    }
+
+    /// What `WARPSMITH_DEVICE` names, as [`Device::named`]; an emulated H200 when it is not set. This is the device of
+    /// tests: asking for a card where there is none fails, and never falls back.
+    pub fn from_env() -> Result<Device, Error> {
+        const VARIABLE: &str = "WARPSMITH_DEVICE";
+        match std::env::var(VARIABLE) {
+            Err(_) => Ok(Device::emulated(Chip::H200)),
+            Ok(name) => Device::named(&name)?.ok_or(Error::Environment {
+                variable: VARIABLE,
+                got: name,
+                expected: "cuda, cuda:N, emulated or emulated:CHIP (A100, H100, H200, B200)",
+            }),
+        }
+    }
+
+    /// The device of a name: `cuda`, `cuda:1`, `emulated`, `emulated:A100`. `None` when the name means nothing.
+    pub fn named(name: &str) -> Result<Option<Device>, Error> {
+        let (kind, which) = match name.split_once(':') {
+            Some((kind, which)) => (kind, Some(which)),
+            None => (name, None),
+        };
+        match kind {
+            "cuda" => which.map_or(Ok(0), str::parse).ok().map(Device::cuda).transpose(),
+            "emulated" => Ok(which.map_or(Some(Chip::H200), Chip::by_name).map(Device::emulated)),
+            _ => Ok(None),
+        }
+    }
+
+    fn new(info: DeviceInfo, backend: Box<dyn Backend>) -> Device {
+        Device { shared: Arc::new(Shared { info, usage: Usage::default(), backend }) }
+    }
+
+    /// What it is.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.shared.info
+    }
+
+    /// Its sizes and limits, and the target to compile for.
+    pub fn chip(&self) -> &Chip {
+        &self.shared.info.chip
+    }
+
+    /// Whether it is emulated.
+    pub fn is_emulated(&self) -> bool {
+        matches!(self.shared.info.id, DeviceId::Emulated(_))
+    }
+
+    /// The buffers that live on it.
+    pub fn memory_use(&self) -> MemoryUse {
+        self.shared.usage.now()
+    }
+
+    /// Waits for all that is queued on any stream.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.backend().synchronize()
+    }
+
+    fn backend(&self) -> &dyn Backend {
+        &*self.shared.backend
+    }
+
+    /// The error for a thing that lives on `there` in a call on this device.
+    fn other(&self, what: &str, there: &Device) -> Error {
+        let name = |d: &Device| format!("{} ({})", d.info().id, d.info().name);
+        Error::OtherDevice { what: what.into(), here: name(self), there: name(there) }
+    }
+
+    /// The error for something that this device does not do.
+    pub(crate) fn lacks(&self, what: &'static str) -> Error {
+        Error::Unsupported { device: self.info().name.clone(), what }
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl Eq for Device {}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Device({}, {})", self.info().id, self.info().name)
+    }
+}

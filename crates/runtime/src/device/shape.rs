@@ -1,0 +1,266 @@
+//! What a launch looks like, and the limits it is held to before a device sees it.
+
+use crate::error::Error;
+use warpsmith_ptx::{Function, Module, StateSpace, Variable};
+use warpsmith_types::{Chip, Target};
+
+/// How many blocks of how many threads, and how they are launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LaunchShape {
+    /// Blocks, along x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Blocks of a cluster; all ones for none.
+    pub cluster: [u32; 3],
+    /// Shared memory of a block beyond what the kernel declares, in bytes.
+    pub dynamic_shared: u32,
+    /// Programmatic dependent launch: may begin before the launch before it on the stream has ended; the kernel waits
+    /// itself (`griddepcontrol.wait`).
+    pub pdl: bool,
+}
+
+impl LaunchShape {
+    /// A plain launch.
+    pub const fn new(grid: [u32; 3], block: [u32; 3]) -> LaunchShape {
+        LaunchShape { grid, block, cluster: [1; 3], dynamic_shared: 0, pdl: false }
+    }
+
+    /// In clusters of so many blocks.
+    pub const fn cluster(mut self, cluster: [u32; 3]) -> LaunchShape {
+        self.cluster = cluster;
+        self
+    }
+
+    /// With so much dynamic shared memory, in bytes.
+    pub const fn dynamic_shared(mut self, bytes: u32) -> LaunchShape {
+        self.dynamic_shared = bytes;
+        self
+    }
+
+    /// With programmatic dependent launch.
+    pub const fn pdl(mut self) -> LaunchShape {
+        self.pdl = true;
+        self
+    }
+}
+
+/// The largest grid (CUDA programming guide, compute capabilities).
+const GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+/// The largest extents of a block; their product has a limit of its own.
+const BLOCK: [u32; 3] = [1024, 1024, 64];
+/// The most parameter bytes of a kernel on any chip.
+const PARAMETERS: usize = 32764;
+
+/// What a kernel itself wants of a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct KernelLimits {
+    /// Bytes of its parameters, when known.
+    pub(super) parameters: Option<usize>,
+    /// Shared memory that it declares, in bytes.
+    pub(super) shared: u32,
+    /// The largest block.
+    pub(super) threads: Option<u32>,
+    /// The one block shape that it can run with.
+    pub(super) block: Option<[u32; 3]>,
+    /// The one cluster shape that it can run with.
+    pub(super) cluster: Option<[u32; 3]>,
+}
+
+impl KernelLimits {
+    /// As the PTX says.
+    pub(super) fn of(module: &Module, kernel: &Function) -> KernelLimits {
+        let mut parameters = 0;
+        for p in &kernel.parameters {
+            parameters = align(parameters, u64::from(p.align)) + p.count * u64::from(p.ty.bytes());
+        }
+        let product = |[x, y, z]: [u32; 3]| x.saturating_mul(y).saturating_mul(z);
+        KernelLimits {
+            parameters: Some(parameters as usize),
+            shared: shared(module.variables.iter().chain(&kernel.variables)),
+            threads: kernel.directives.maxntid.map(product),
+            block: kernel.directives.reqntid,
+            cluster: kernel.directives.reqnctapercluster,
+        }
+    }
+
+    /// Refuses what chip or kernel can not take; gives the bytes of the parameters to hand over.
+    pub(super) fn check(
+        &self,
+        kernel: &str,
+        chip: &Chip,
+        shape: &LaunchShape,
+        parameters: usize,
+    ) -> Result<usize, Error> {
+        let refuse = |argument, expected: String, got: String| {
+            Err(Error::Launch { kernel: kernel.into(), argument, expected, got })
+        };
+        let axes = [
+            ("grid.x", shape.grid[0], GRID[0]),
+            ("grid.y", shape.grid[1], GRID[1]),
+            ("grid.z", shape.grid[2], GRID[2]),
+            ("block.x", shape.block[0], BLOCK[0]),
+            ("block.y", shape.block[1], BLOCK[1]),
+            ("block.z", shape.block[2], BLOCK[2]),
+        ];
+        for (argument, got, most) in axes {
+            if got == 0 || got > most {
+                return refuse(argument, format!("1 to {most}"), got.to_string());
+            }
+        }
+
+        let threads: u32 = shape.block.iter().product();
+        let most = self.threads.map_or(chip.threads_per_block, |t| t.min(chip.threads_per_block));
+        if threads > most {
+            let whose = if most < chip.threads_per_block { "this kernel" } else { chip.name };
+            return refuse("block", format!("at most {most} threads on {whose}"), times(shape.block));
+        }
+        if let Some(block) = self.block
+            && block != shape.block
+        {
+            return refuse("block", format!("{}, as the kernel requires", times(block)), times(shape.block));
+        }
+
+        let blocks = shape.cluster.iter().map(|&c| u64::from(c)).product::<u64>();
+        if blocks == 0 || blocks > u64::from(chip.cluster) {
+            let expected = match chip.cluster {
+                0 | 1 => format!("1 x 1 x 1, since {} has no clusters", chip.name),
+                most => format!("1 to {most} blocks on {}", chip.name),
+            };
+            return refuse("cluster", expected, times(shape.cluster));
+        }
+        for (argument, grid, cluster) in [
+            ("grid.x", shape.grid[0], shape.cluster[0]),
+            ("grid.y", shape.grid[1], shape.cluster[1]),
+            ("grid.z", shape.grid[2], shape.cluster[2]),
+        ] {
+            if grid % cluster != 0 {
+                return refuse(argument, format!("a multiple of the cluster's {cluster}"), grid.to_string());
+            }
+        }
+        if let Some(cluster) = self.cluster
+            && cluster != shape.cluster
+        {
+            return refuse("cluster", format!("{}, as the kernel requires", times(cluster)), times(shape.cluster));
+        }
+
+        let room = chip.shared_per_block.saturating_sub(self.shared);
+        if shape.dynamic_shared > room {
+            let expected = match self.shared {
+                0 => format!("at most {room} bytes on {}", chip.name),
+                s => format!("at most {room} bytes on {}, beside the kernel's own {s}", chip.name),
+            };
+            return refuse("dynamic_shared", expected, shape.dynamic_shared.to_string());
+        }
+
+        match self.parameters {
+            // A C struct may end with padding, which the kernel does not have.
+            Some(own) if parameters < own || parameters as u64 > align(own as u64, 16) => {
+                refuse("parameters", format!("{own} bytes"), parameters.to_string())
+            }
+            None if parameters > PARAMETERS => {
+                refuse("parameters", format!("at most {PARAMETERS} bytes"), parameters.to_string())
+            }
+            own => Ok(own.unwrap_or(parameters)),
+        }
+    }
+}
+
+/// Refuses PTX for a later chip, or for the features of another one.
+pub(super) fn ptx_runs_on(chip: &Chip, target: Target, entry: &str) -> Result<(), Error> {
+    if chip.target.has(target) { Ok(()) } else { Err(Error::Target { entry: entry.into(), target, device: chip.target }) }
+}
+
+/// Bytes of the shared variables that have a size of their own, laid out in order.
+fn shared<'a>(variables: impl Iterator<Item = &'a Variable>) -> u32 {
+    let end = variables
+        .filter(|v| matches!(v.space, StateSpace::Shared | StateSpace::SharedCta))
+        .fold(0, |end, v| align(end, u64::from(v.align)) + v.bytes());
+    u32::try_from(end).unwrap_or(u32::MAX)
+}
+
+fn align(n: u64, to: u64) -> u64 {
+    n.next_multiple_of(to.max(1))
+}
+
+fn times([x, y, z]: [u32; 3]) -> String {
+    format!("{x} x {y} x {z}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(limits: &KernelLimits, chip: &Chip, shape: LaunchShape, parameters: usize) -> String {
+        match limits.check("k", chip, &shape, parameters) {
+            Ok(_) => "accepted".into(),
+            Err(e) => e.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_launch_is_held_to_the_chip() {
+        let any = KernelLimits::default();
+        let plain = LaunchShape::new([4, 1, 1], [128, 1, 1]);
+        let said = |shape| refusal(&any, &Chip::H200, shape, 0);
+        assert_eq!(said(plain), "accepted");
+        assert_eq!(
+            said(LaunchShape { grid: [0, 1, 1], ..plain }),
+            "launch of `k`: grid.x is 0; expected 1 to 2147483647"
+        );
+        assert_eq!(
+            said(LaunchShape { grid: [1, 65536, 1], ..plain }),
+            "launch of `k`: grid.y is 65536; expected 1 to 65535"
+        );
+        assert_eq!(
+            said(LaunchShape { block: [1, 1, 65], ..plain }),
+            "launch of `k`: block.z is 65; expected 1 to 64"
+        );
+        assert_eq!(
+            said(LaunchShape { block: [1024, 2, 1], ..plain }),
+            "launch of `k`: block is 1024 x 2 x 1; expected at most 1024 threads on H200"
+        );
+        assert_eq!(said(plain.cluster([16, 1, 1])), "launch of `k`: cluster is 16 x 1 x 1; expected 1 to 8 blocks on H200");
+        assert_eq!(said(plain.cluster([8, 1, 1])), "launch of `k`: grid.x is 4; expected a multiple of the cluster's 8");
+        assert_eq!(
+            said(plain.dynamic_shared(232_449)),
+            "launch of `k`: dynamic_shared is 232449; expected at most 232448 bytes on H200"
+        );
+        assert_eq!(
+            refusal(&any, &Chip::A100, plain.cluster([2, 1, 1]), 0),
+            "launch of `k`: cluster is 2 x 1 x 1; expected 1 x 1 x 1, since A100 has no clusters"
+        );
+    }
+
+    #[test]
+    fn a_launch_is_held_to_the_kernel() {
+        let limits = KernelLimits {
+            parameters: Some(28),
+            shared: 1024,
+            threads: Some(256),
+            block: Some([128, 1, 1]),
+            cluster: Some([2, 1, 1]),
+        };
+        let right = LaunchShape::new([4, 1, 1], [128, 1, 1]).cluster([2, 1, 1]);
+        let said = |shape, parameters| refusal(&limits, &Chip::H200, shape, parameters);
+        assert_eq!(limits.check("k", &Chip::H200, &right, 32).ok(), Some(28));
+        assert_eq!(said(right, 24), "launch of `k`: parameters is 24; expected 28 bytes");
+        assert_eq!(said(right, 33), "launch of `k`: parameters is 33; expected 28 bytes");
+        assert_eq!(
+            said(LaunchShape { block: [512, 1, 1], ..right }, 28),
+            "launch of `k`: block is 512 x 1 x 1; expected at most 256 threads on this kernel"
+        );
+        assert_eq!(
+            said(LaunchShape { block: [64, 1, 1], ..right }, 28),
+            "launch of `k`: block is 64 x 1 x 1; expected 128 x 1 x 1, as the kernel requires"
+        );
+        assert_eq!(
+            said(right.cluster([1; 3]), 28),
+            "launch of `k`: cluster is 1 x 1 x 1; expected 2 x 1 x 1, as the kernel requires"
+        );
+        assert_eq!(
+            said(right.dynamic_shared(231_425), 28),
+            "launch of `k`: dynamic_shared is 231425; expected at most 231424 bytes on H200, beside the kernel's own 1024"
+        );
+    }
+}
