@@ -1,1 +1,39 @@
-fn main() {}
+//! The `warpsmith` command.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`commands`] | what can be typed |
+//! | [`run`], [`report`] | run an operator on data, check it, say how it went |
+//! | [`inspect`] | look at the code of an operator |
+//! | [`doctor`] | what is found on this machine |
+//! | [`operator`], [`problem`] | operators by name; one of them with its tensors |
+//! | [`tensor_file`] | tensors in files |
+//! | [`failure`] | what goes wrong, and the exit code |
+//!
+//! Exit codes: 0 right, 1 a wrong result or a sanitizer's finding, 2 bad input, 3 a device that failed.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a terminal program")]
+
+mod commands;
+mod doctor;
+mod failure;
+mod inspect;
+mod operator;
+mod problem;
+mod report;
+mod run;
+mod tensor_file;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let command = commands::Cli::parse();
+    match commands::dispatch(command) {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}

@@ -10,7 +10,7 @@ use warpsmith_layout::{Emit, Facts, Int, Layout, LayoutError};
 ///
 /// CuTe's `(thread, value) → index in the tile`, with indices column by column, kept beside its two projections to a row
 /// and a column. A thread's values come in runs of neighbouring columns (`vector`): one access each.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tv {
     tile: [usize; 2],
     layout: Layout,

@@ -24,6 +24,7 @@ pub struct Program {
     pub(crate) counts: Counts,
     pub(crate) constants32: Vec<(u16, u32)>,
     pub(crate) constants64: Vec<(u16, Constant)>,
+    pub(crate) predicates: Vec<(u16, bool)>,
     pub(crate) specials: Vec<(SpecialRegister, u16)>,
     pub(crate) parameters: Vec<Piece>,
     pub(crate) parameter_bytes: u32,

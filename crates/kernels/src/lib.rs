@@ -1,1 +1,24 @@
-//! The library of LLM kernels, a folder per operator.
+//! The library of kernels, a folder per operator.
+//!
+//! | operator | what |
+//! |---|---|
+//! | [`softmax`] | softmax over the last dimension, forward |
+//! | [`rms_norm`] | RMS normalisation over the last dimension, forward |
+//!
+//! Each folder holds the public call with its formula and errors (`mod.rs`), how it maps onto a chip (`plan.rs`), the
+//! kernel (`kernel.rs`), and the same in plain Rust with float64 inside (`reference.rs`). [`rows`] is what kernels over
+//! rows share, [`compare`] how results are judged.
+
+// The derive macros name the language by the path that users have: `::warpsmith::dsl`.
+extern crate self as warpsmith;
+#[doc(hidden)]
+pub use warpsmith_dsl as dsl;
+
+mod cache;
+pub mod compare;
+pub mod rms_norm;
+pub mod rows;
+pub mod softmax;
+
+pub use rms_norm::rms_norm;
+pub use softmax::softmax;

@@ -38,6 +38,7 @@ impl Layout {
     pub fn compose_tiler(&self, tiler: &Tiler) -> Result<Layout> {
         match tiler {
             Tiler::Keep => Ok(self.clone()),
+            Tiler::Size(n) => self.compose(&Layout::new(n.clone(), 1)?),
             Tiler::Layout(inner) => self.compose(inner),
             Tiler::Modes(modes) => {
                 tiler.fits(self)?;

@@ -217,28 +217,40 @@ impl Layout {
         if swizzle.is_identity() {
             return Ok(ComposedLayout::new(swizzle, 0, self.clone()));
         }
-        let (y, z) = (self.at(swizzle.y())?, self.at(swizzle.z())?);
-        let moved = Swizzle::from_masks(y, z)?;
-        self.check_bits(swizzle)?;
+        // Bits of the swizzle past the end may collide with others; those that no index has can go.
+        let bits = 64 - self.size()?.saturating_sub(1).leading_zeros();
+        let reached = swizzle.below(bits);
+        let moved = self.moved(swizzle, bits).or_else(|refusal| match reached.is_identity() {
+            true => Ok(reached),
+            false => self.moved(reached, bits).map_err(|_| refusal),
+        })?;
         Ok(ComposedLayout::new(moved, 0, self.clone()))
     }
 
-    /// Whether each bit of an index becomes one bit of the offset, and the swizzle's bits keep their order.
-    fn check_bits(&self, swizzle: Swizzle) -> Result<()> {
+    /// The swizzle that does to the offsets of indices below `1 << bits` what `swizzle` does to the indices.
+    fn moved(&self, swizzle: Swizzle, bits: u32) -> Result<Swizzle> {
         let mixes = || LayoutError::Unsupported(format!("{self} does not keep the bits of {swizzle} apart"));
-        let top = 64 - (self.size()?.saturating_sub(1) | swizzle.y() | swizzle.z()).leading_zeros();
-        let mut all = 0i64;
-        for bit in 0..top {
-            let image = self.at(1i64.checked_shl(bit).ok_or_else(mixes)?)?;
-            if image < 1 || image.count_ones() != 1 || all & image != 0 {
-                return Err(mixes());
-            }
-            all |= image;
-        }
+        let moved = Swizzle::from_masks(self.at(swizzle.y())?, self.at(swizzle.z())?)?;
         // Sizes other than powers of two carry in the middle of an index.
         let mut sizes = self.coalesce()?.shape().leaves().iter().map(Int::known).collect::<Result<Vec<_>>>()?;
         sizes.pop();
-        if sizes.iter().any(|s| s.count_ones() != 1) { Err(mixes()) } else { Ok(()) }
+        if sizes.iter().any(|s| s.count_ones() != 1) {
+            return Err(mixes());
+        }
+        // Both ways are linear over bits if each bit goes to one of its own; then they agree if they agree on bits.
+        let mut taken = 0i64;
+        let reached = (0..63).map(|bit| 1i64 << bit);
+        for bit in reached.filter(|bit| bit >> bits == 0 || swizzle.below(bits).z() & bit != 0) {
+            let image = self.at(bit)?;
+            if image < 1 || image.count_ones() != 1 || taken & image != 0 {
+                return Err(mixes());
+            }
+            taken |= image;
+            if bit >> bits == 0 && moved.apply(image) != self.at(swizzle.apply(bit))? {
+                return Err(mixes());
+            }
+        }
+        Ok(moved)
     }
 }
 

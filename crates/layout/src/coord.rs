@@ -222,3 +222,47 @@ pub fn crd2crd(coord: impl Into<IntTuple>, from: impl Into<IntTuple>, to: impl I
     }
     go(coord.into().view(), from.into().view(), to.into().view())
 }
+
+impl Tuple<Int> {
+    /// Whether `self` comes before `other` when the first mode decides first.
+    ///
+    /// ```
+    /// use warpsmith_layout::IntTuple;
+    /// let (a, b) = (IntTuple::from((1, 5)), IntTuple::from((2, 0)));
+    /// assert_eq!((a.lex_less(&b)?, a.colex_less(&b)?, a.elem_less(&b)?), (true, false, false));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn lex_less(&self, other: &IntTuple) -> Result<bool> {
+        let pairs = self.pairs(other)?;
+        first_difference(pairs.into_iter())
+    }
+
+    /// Whether `self` comes before `other` when the last mode decides first: the order of linear indices.
+    pub fn colex_less(&self, other: &IntTuple) -> Result<bool> {
+        let pairs = self.pairs(other)?;
+        first_difference(pairs.into_iter().rev())
+    }
+
+    /// Whether each leaf is less than that of `other`: the test that guards what lies past a shape.
+    pub fn elem_less(&self, other: &IntTuple) -> Result<bool> {
+        self.pairs(other)?.into_iter().try_fold(true, |all, (a, b)| Ok(all && less(a, b)?))
+    }
+
+    fn pairs<'a>(&'a self, other: &'a IntTuple) -> Result<Vec<(&'a Int, &'a Int)>> {
+        if !self.is_congruent(other) {
+            return Err(LayoutError::NotCongruent { left: self.to_string(), right: other.to_string() });
+        }
+        Ok(self.leaves().iter().zip(other.leaves()).collect())
+    }
+}
+
+fn less(a: &Int, b: &Int) -> Result<bool> {
+    a.less_than(b).ok_or_else(|| LayoutError::Unknown(format!("whether {a} < {b}")))
+}
+
+fn first_difference<'a>(mut pairs: impl Iterator<Item = (&'a Int, &'a Int)>) -> Result<bool> {
+    match pairs.find(|(a, b)| a.equals(b) != Some(true)) {
+        Some((a, b)) => less(a, b),
+        None => Ok(false),
+    }
+}

@@ -64,13 +64,13 @@ impl Layout {
 }
 
 fn logical(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
-    match tiler {
-        Tiler::Keep => Ok(layout.clone()),
-        Tiler::Layout(tile) => {
+    match (tiler, tiler.as_layout()?) {
+        (_, Some(tile)) => {
             let rest = tile.complement(layout.coalesce()?.shape())?;
-            layout.compose(&Layout::of([tile.clone(), rest]))
+            layout.compose(&Layout::of([tile, rest]))
         }
-        Tiler::Modes(_) => by_mode(layout, tiler, logical),
+        (Tiler::Modes(_), None) => by_mode(layout, tiler, logical),
+        (_, None) => Ok(layout.clone()),
     }
 }
 
@@ -113,12 +113,17 @@ pub(crate) fn unzip(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
     Ok(Layout::of([Layout::of(tiles), Layout::of(rests)]))
 }
 
+/// The modes, to be spliced in; a single mode stays wrapped.
+fn unpacked(layout: Layout) -> SmallVec<[Layout; 4]> {
+    if layout.rank() == 1 { smallvec::smallvec![layout] } else { layout.modes().collect() }
+}
+
 /// `(T,(R0,R1))` becomes `(T,R0,R1)`.
 pub(crate) fn tiled(zipped: &Layout) -> Result<Layout> {
-    Ok(Layout::of([zipped.mode(0)?].into_iter().chain(zipped.mode(1)?.modes())))
+    Ok(Layout::of([zipped.mode(0)?].into_iter().chain(unpacked(zipped.mode(1)?))))
 }
 
 /// `((T0,T1),(R0,R1))` becomes `(T0,T1,R0,R1)`.
 pub(crate) fn flat(zipped: &Layout) -> Result<Layout> {
-    Ok(Layout::of(zipped.mode(0)?.modes().chain(zipped.mode(1)?.modes())))
+    Ok(Layout::of(unpacked(zipped.mode(0)?).into_iter().chain(unpacked(zipped.mode(1)?))))
 }

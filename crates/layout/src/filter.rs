@@ -44,7 +44,7 @@ impl Layout {
         let (mut modes, mut below) = (Flat::new(), Int::ONE);
         for (s, d) in self.leaves() {
             if d.is_zero() {
-                modes.push((s.clone(), Step::from(below.clone())));
+                modes.push((s.clone(), if s.is(1) { Step::ZERO } else { Step::from(below.clone()) }));
             }
             below = below.mul(s).of("nullspace", &[self])?;
         }

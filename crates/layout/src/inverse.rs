@@ -81,12 +81,13 @@ impl Layout {
 }
 
 fn left_inverse(layout: &Layout) -> Result<Layout> {
-    let mut todo = modes(layout)?;
-    todo.retain(|(_, d, _)| !d.is(0));
-    let mut out = Flat::new();
-    // The mode below: its size and stride, and where its coordinates are.
-    let (mut below, mut end, mut place) = (Int::ONE, Int::ONE, Int::ZERO);
-    let mut count = 0;
+    let all = modes(layout)?;
+    let last = all.last().map(|(_, _, place)| place.clone());
+    let mut todo: SmallVec<[Mode; 8]> = all.into_iter().filter(|(_, d, _)| !d.is(0)).collect();
+    if todo.is_empty() {
+        return layout.coalesce();
+    }
+    let mut sorted: SmallVec<[Mode; 8]> = SmallVec::new();
     while !todo.is_empty() {
         let mut best = 0;
         for (i, (_, d, _)) in todo.iter().enumerate().skip(1) {
@@ -96,24 +97,40 @@ fn left_inverse(layout: &Layout) -> Result<Layout> {
                 best = i;
             }
         }
-        let (s, d, p) = todo.swap_remove(best);
+        sorted.push(todo.remove(best));
+    }
+    let mut out = Flat::new();
+    let (mut below, mut place, mut carry) = (Int::ONE, Int::ZERO, Int::ZERO);
+    for (k, (s, d, p)) in sorted.iter().enumerate() {
+        if d.facts().lower <= 0 {
+            return Err(LayoutError::Unsupported(format!("the left inverse of a stride that may be negative, {d}")));
+        }
         match d.is_multiple_of(&below) {
-            Some(true) => {}
+            Some(true) => out.push((d.div(&below)?, Step::from(place))),
             Some(false) => return Err(LayoutError::Indivisible(d.to_string(), below.to_string())),
             None => return Err(LayoutError::Unknown(format!("whether {below} divides {d}"))),
         }
-        match end.at_most(&d) {
-            Some(true) => {}
-            Some(false) => {
-                return Err(LayoutError::NotInjective { mode: count, stride: d.to_string(), extent: end.to_string() });
+        // An offset in units of this stride is cut off where the next stride starts; what overlaps is carried there.
+        let most = s.add(&Int::Static(-1))?.add(&carry)?;
+        let reached = match sorted.get(k + 1) {
+            Some((_, next, _)) => {
+                let ratio = next.div(d)?;
+                carry = most.div(&ratio)?;
+                most.smaller(&ratio.add(&Int::Static(-1))?)?
             }
-            None => return Err(LayoutError::Unknown(format!("whether {end} <= {d}"))),
+            None => most,
+        };
+        // The inverse must stay inside this mode; only past the last one the layout goes on.
+        let inside = reached.less_than(s);
+        if inside != Some(true) && last.as_ref() != Some(p) {
+            return Err(match inside {
+                None => LayoutError::Unknown(format!("whether {reached} < {s}")),
+                _ => LayoutError::NotInjective { mode: k, stride: d.to_string(), extent: s.mul(d)?.to_string() },
+            });
         }
-        out.push((d.div(&below)?, Step::from(place)));
-        end = s.mul(&d)?;
-        (below, place, count) = (d, p, count + 1);
-        if todo.is_empty() {
-            out.push((s, Step::from(place.clone())));
+        (below, place) = (d.clone(), p.clone());
+        if k + 1 == sorted.len() {
+            out.push((s.clone(), Step::from(place.clone())));
         }
     }
     from_flat(out).coalesce()

@@ -1,5 +1,6 @@
 //! CuTe's layout algebra on the host.
 
+pub mod atom;
 mod coalesce;
 mod complement;
 mod composed;

@@ -116,7 +116,7 @@ impl Layout {
         Layout::new(shape, strides.finish())
     }
 
-    /// Spreads `n` threads over a shape, mode by mode from the left, as far as `n` and the modes have factors in common.
+    /// Spreads `n` threads over a shape, leaf by leaf from the left, as far as `n` and the leaves have factors in common.
     ///
     /// ```
     /// use warpsmith_layout::Layout;
@@ -130,11 +130,10 @@ impl Layout {
                 return Err(LayoutError::NotPositive(n.to_string()));
             }
             let (mut rest, mut below, mut out) = (n, Int::ONE, Flat::new());
-            for mode in shape.modes() {
-                let s = crate::coord::size(mode)?;
+            for s in shape.leaves() {
                 let part = gcd(s.known()?, rest).max(1);
                 out.push((Int::Static(part), Step::from(below.clone())));
-                below = below.mul(&s)?;
+                below = below.mul(s)?;
                 rest /= part;
             }
             Layout::flat(out).coalesce()

@@ -27,7 +27,7 @@ impl Layout {
         Ok(Layout::of(modes.iter().map(|&i| self.mode(i)).collect::<Result<Vec<_>>>()?))
     }
 
-    /// A range of modes; one alone is not wrapped.
+    /// A range of modes; one alone stays a tuple.
     ///
     /// ```
     /// use warpsmith_layout::Layout;
@@ -36,7 +36,7 @@ impl Layout {
     /// ```
     pub fn take(&self, range: Range<usize>) -> Result<Layout> {
         self.check(&range)?;
-        Ok(Layout::of(self.modes().take(range.end).skip(range.start)).unwrap_one())
+        Ok(Layout::of(self.modes().take(range.end).skip(range.start)))
     }
 
     /// The modes of a range as one mode.

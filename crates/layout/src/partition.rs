@@ -75,8 +75,8 @@ impl Layout {
         let part = || {
             let sizes = threads.shape().product_each()?;
             let tiler = match sizes.as_leaf() {
-                Some(n) => Tiler::size(n.clone()),
-                None => Tiler::Modes(sizes.leaves().iter().map(|n| Tiler::size(n.clone())).collect()),
+                Some(n) => Tiler::Size(n.clone()),
+                None => Tiler::Modes(sizes.leaves().iter().map(|n| Tiler::Size(n.clone())).collect()),
             };
             let zipped = self.zipped_divide(tiler)?;
             let at = threads.flat_coord(index.clone())?;
@@ -85,7 +85,8 @@ impl Layout {
         part().of("local partition", &[self, threads, &index])
     }
 
-    /// The coordinate of an offset in a compact layout, one index a mode.
+    /// The coordinate of an offset in a compact layout, one index a mode;
+    /// an integer for a single mode.
     ///
     /// ```
     /// use warpsmith_layout::Layout;
@@ -99,7 +100,7 @@ impl Layout {
             return Ok(coord.into());
         }
         let modes = coord.modes().zip(self.shape().modes()).map(|(c, s)| index(c.to_tuple(), s.to_tuple()));
-        Ok(Tuple::flat(modes.collect::<Result<Vec<_>>>()?))
+        Ok(Tuple::flat(modes.collect::<Result<Vec<_>>>()?).unwrap_one())
     }
 }
 

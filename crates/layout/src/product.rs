@@ -6,7 +6,6 @@ use crate::error::{Context, LayoutError, Result};
 use crate::layout::Layout;
 use crate::tiler::Tiler;
 use crate::tuple::Tuple;
-use smallvec::SmallVec;
 
 impl Layout {
     /// `(self, copies)`: the layout, and the copies of it that the tiler places; by mode for a tiler by mode.
@@ -90,10 +89,10 @@ impl Layout {
 }
 
 fn logical(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
-    match tiler {
-        Tiler::Keep => Ok(layout.clone()),
-        Tiler::Layout(tile) => Ok(Layout::of([layout.clone(), copies(layout, tile)?])),
-        Tiler::Modes(_) => by_mode(layout, tiler, logical),
+    match (tiler, tiler.as_layout()?) {
+        (_, Some(tile)) => Ok(Layout::of([layout.clone(), copies(layout, &tile)?])),
+        (Tiler::Modes(_), None) => by_mode(layout, tiler, logical),
+        (_, None) => Ok(layout.clone()),
     }
 }
 
@@ -111,8 +110,14 @@ fn paired(block: &Layout, tiling: &Layout, pair: impl Fn(Layout, Layout) -> [Lay
     let rank = block.rank().max(tiling.rank());
     let (block, tiling) = (block.padded(rank), tiling.padded(rank));
     let copies = copies(&block, &tiling)?;
-    let pairs = block.modes().zip(copies.modes()).map(|(a, b)| Layout::of(pair(a, b)));
-    Ok(Layout::of(pairs.collect::<SmallVec<[_; 4]>>()))
+    let [first, second] = pair(block, copies);
+    if first.is_leaf() {
+        return Ok(Layout::of([Layout::of([first, second])]));
+    }
+    if second.is_leaf() {
+        return Err(LayoutError::NotCongruent { left: first.to_string(), right: second.to_string() });
+    }
+    Ok(Layout::of(first.modes().zip(second.modes()).map(|(a, b)| Layout::of([a, b]))))
 }
 
 fn tile_to_shape(block: &Layout, target: &IntTuple, order: Option<IntTuple>) -> Result<Layout> {
@@ -132,7 +137,7 @@ fn tile_to_shape(block: &Layout, target: &IntTuple, order: Option<IntTuple>) -> 
             None => return Err(LayoutError::Unknown(format!("whether {b} divides {s}"))),
         }
     }
-    let counts = if target.is_leaf() { Tuple::of(counts.into_iter().map(Tuple::leaf)).unwrap_one() } else { Tuple::flat(counts) };
+    let counts = Tuple::flat(counts);
     let copies = match order {
         Some(order) => Layout::ordered(counts, order)?,
         None => Layout::compact(counts)?,

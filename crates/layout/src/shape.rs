@@ -124,9 +124,14 @@ impl Tuple<Int> {
         fn go(shape: View<'_, Int>, tiler: &Tiler) -> Result<bool> {
             match tiler {
                 Tiler::Keep => Ok(true),
+                Tiler::Size(t) => {
+                    let n = size(shape)?;
+                    n.is_multiple_of(t).ok_or_else(|| LayoutError::Unknown(format!("whether {t} divides {n}")))
+                }
                 Tiler::Layout(tile) => {
-                    let (n, t) = (size(shape)?, tile.extent()?);
-                    n.is_multiple_of(&t).ok_or_else(|| LayoutError::Unknown(format!("whether {t} divides {n}")))
+                    let rest = tile.complement(shape.to_tuple())?.extent()?;
+                    let (n, t) = (size(shape)?, tile.extent()?.mul(&rest)?);
+                    n.equals(&t).ok_or_else(|| LayoutError::Unknown(format!("whether {n} = {t}")))
                 }
                 Tiler::Modes(tilers) if tilers.len() > shape.rank() => Ok(false),
                 Tiler::Modes(tilers) => shape.modes().zip(tilers).try_fold(true, |all, (s, t)| Ok(all && go(s, t)?)),

@@ -94,6 +94,12 @@ impl Swizzle {
         (((1u64 << self.bits) - 1) << (self.base + up)).cast_signed()
     }
 
+    /// What the swizzle does to offsets below `1 << bits`: without the bits that it would read from above.
+    pub(crate) fn below(self, bits: u32) -> Swizzle {
+        let first = self.y().trailing_zeros();
+        Swizzle { bits: self.bits.min(bits.saturating_sub(first)), ..self }
+    }
+
     /// The swizzled offset.
     pub fn apply(self, offset: i64) -> i64 {
         let y = offset & self.y();

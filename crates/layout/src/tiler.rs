@@ -7,14 +7,15 @@ use crate::parse::Reader;
 use std::fmt;
 use std::str::FromStr;
 
-/// A layout for the whole, or a tiler for each mode, or `_`, which leaves a mode alone.
+/// A size or a layout for the whole, or a tiler for each mode, or `_`, which leaves a mode alone.
 ///
-/// An integer `n` stands for the layout `n:1`, a Rust tuple for a tiler by mode.
+/// A size `n` stands for `n` neighbours: the layout `n:1`, in divisions and products `1:0` for one. A Rust tuple stands
+/// for a tiler by mode.
 ///
 /// ```
 /// use warpsmith_layout::Tiler;
 /// let t = Tiler::from((128, 64));
-/// assert_eq!(t.to_string(), "<128:1,64:1>");
+/// assert_eq!(t.to_string(), "<128,64>");
 /// assert_eq!("<128, 64>".parse::<Tiler>()?, t);
 /// # Ok::<(), warpsmith_layout::LayoutError>(())
 /// ```
@@ -22,6 +23,8 @@ use std::str::FromStr;
 pub enum Tiler {
     /// Leave this mode alone.
     Keep,
+    /// Apply the layout of this many neighbours.
+    Size(Int),
     /// Apply this layout.
     Layout(Layout),
     /// Apply each to its mode.
@@ -29,11 +32,13 @@ pub enum Tiler {
 }
 
 impl Tiler {
-    /// A tiler of `n` neighbours: `n:1`, and `1:0` for one.
-    pub fn size(n: impl Into<Int>) -> Tiler {
-        let n = n.into();
-        let stride = i64::from(!n.is(1));
-        Tiler::Layout(Layout::leaf(n, stride.into()))
+    /// The layout for a division or a product; none for `_` and tilers by mode.
+    pub(crate) fn as_layout(&self) -> Result<Option<Layout>> {
+        match self {
+            Tiler::Size(n) => Layout::compact(n.clone()).map(Some),
+            Tiler::Layout(layout) => Ok(Some(layout.clone())),
+            Tiler::Keep | Tiler::Modes(_) => Ok(None),
+        }
     }
 
     /// Refuses a tiler with more modes than the layout has.
@@ -51,6 +56,7 @@ impl fmt::Display for Tiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Tiler::Keep => f.write_str("_"),
+            Tiler::Size(n) => n.fmt(f),
             Tiler::Layout(layout) => layout.fmt(f),
             Tiler::Modes(modes) => {
                 for (i, mode) in modes.iter().enumerate() {
@@ -87,7 +93,7 @@ impl Reader<'_> {
             return Layout::new(shape, stride).map(Tiler::Layout);
         }
         match shape.as_leaf() {
-            Some(n) => Layout::new(n.known()?, i64::from(!n.is(1))).map(Tiler::Layout),
+            Some(n) => Ok(Tiler::Size(n.clone())),
             None => Err(self.expected("`:` and strides")),
         }
     }
@@ -130,7 +136,7 @@ macro_rules! from_integers {
     ($($t:ty)*) => {$(
         impl From<$t> for Tiler {
             fn from(n: $t) -> Tiler {
-                Tiler::size(n)
+                Tiler::Size(n.into())
             }
         }
     )*};

@@ -7,13 +7,16 @@
 
 pub mod instruction;
 pub mod module;
-mod print;
 pub mod syntax;
 pub mod table;
+
+mod parse;
+mod print;
 
 pub use instruction::{Address, Base, Guard, Immediate, Instruction, Operand, RegisterId};
 pub use module::{
     Directives, File, Function, FunctionKind, InlinedAt, Label, LabelId, Linkage, Module, Parameter, Register,
     SourceLine, Statement, Symbol, Variable,
 };
+pub use parse::{ParseError, ParseErrorKind, parse};
 pub use syntax::{Modifier, Opcode, SpecialRegister, StateSpace, Type, Word};

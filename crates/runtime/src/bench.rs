@@ -80,7 +80,7 @@ pub fn measure(
         flush.fill(0, &stream)?;
         start.map_or(Ok(()), |e| e.record(&stream))?;
         match &graph {
-            Some(graph) => graph.replay(&stream)?,
+            Some(graph) => drop(graph.replay(&stream)?),
             None => launches(&stream)?,
         }
         end.map_or(Ok(()), |e| e.record(&stream))

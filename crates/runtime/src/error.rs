@@ -49,7 +49,10 @@ pub enum Error {
         text: String,
     },
     /// A kernel broke the device; nothing runs on it any more in this process.
-    #[error("the device is lost: {reason}{}; run on the emulated device to see which access it was", suspected(suspects))]
+    #[error(
+        "the device is lost: {reason}{}; run on the emulated device to see which access it was",
+        suspected(suspects)
+    )]
     DeviceLost {
         /// What the driver says.
         reason: String,

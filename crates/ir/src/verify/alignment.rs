@@ -31,7 +31,8 @@ impl<'k> Alignment<'k> {
     /// Learns from a definition.
     pub(super) fn define(&mut self, inst: &'k Inst) {
         if let ([result], true) = (&inst.results[..], inst.op.is_pure()) {
-            let divisor = self.divisor(inst).clamp(1, MAX_DIVISOR);
+            let integer = self.kernel.type_of(*result).is_integer();
+            let divisor = if integer { self.divisor(inst).clamp(1, MAX_DIVISOR) } else { 1 };
             if let Some(fact) = self.facts.get_mut(result.0 as usize) {
                 *fact = Fact { inst: Some(inst), divisor };
             }
@@ -65,7 +66,7 @@ impl<'k> Alignment<'k> {
                 _ => of(0),
             },
             Op::Select => of(1).min(of(2)),
-            // Between integers; a float has divisor 1 anyway.
+            // Of integers: floats have divisor 1.
             Op::Convert => of(0),
             _ => 1,
         }

@@ -57,6 +57,8 @@ pub enum Lanes {
     ByVector,
     /// A vector by `.x1`, `.x2`, `.x4`.
     ByMatrices,
+    /// The accumulator of a warpgroup: a thread's share of 64 × n values of the first type, by `.m64n…`.
+    ByShape,
     /// A vector of that many.
     Exactly(usize),
 }
@@ -70,11 +72,9 @@ pub struct ValueForm {
     pub lanes: Lanes,
     /// Whether a register may be wider than the type.
     pub wider: bool,
-    /// Whether `!p` is allowed.
-    pub negatable: bool,
     /// Whether it must be a literal.
     pub literal: bool,
-    /// Whether it may be the address of a variable.
+    /// Whether it may be a special register or the address of a variable.
     pub symbol: bool,
     /// Whether it may be `_`.
     pub sink: bool,
@@ -182,12 +182,12 @@ impl Form {
     /// The smallest version and target that have this instruction: the row's, and those of its modifiers and special
     /// registers.
     pub fn floor(&self, instruction: &Instruction) -> (PtxVersion, Target) {
-        let modifiers = instruction.modifiers.iter().filter_map(|m| sets::modifier_floor(*m));
+        let modifiers = instruction.modifiers.iter().filter_map(|m| sets::modifier_floor(self.opcode, *m));
         let specials = instruction.operands.iter().filter_map(|o| match o {
             Operand::Special(s) => sets::special_floor(*s),
             _ => None,
         });
-        modifiers.chain(specials).fold((self.row.version, self.row.target), |(version, target), (v, t)| {
+        modifiers.chain(specials).chain(sets::width_floor(instruction)).fold((self.row.version, self.row.target), |(version, target), (v, t)| {
             // What one chip alone has is above every plain target.
             (version.max(v), if target.specific || target.number >= t.number { target } else { t })
         })
@@ -228,6 +228,7 @@ impl ValueForm {
             Lanes::Scalar => None,
             Lanes::ByVector => by(&[(Word::V2, 2), (Word::V4, 4), (Word::V8, 8)]),
             Lanes::ByMatrices => by(&[(Word::X1, 1), (Word::X2, 2), (Word::X4, 4)]),
+            Lanes::ByShape => Some(accumulator(instruction)),
             Lanes::Exactly(n) => Some(n),
         }
     }
@@ -238,8 +239,6 @@ impl ValueForm {
                 parts.len() == count && parts.iter().all(|p| self.fits_lane(p, result, true))
             }
             (operand, None) => self.fits_lane(operand, result, false),
-            // A vector of one may be written without its braces.
-            (operand, Some(1)) => self.fits_lane(operand, result, false),
             _ => false,
         }
     }
@@ -248,11 +247,20 @@ impl ValueForm {
         match operand {
             Operand::Register(_) => !self.literal,
             Operand::Immediate(_) => !result,
-            Operand::Special(_) => !result && !self.literal,
-            Operand::Symbol(..) => self.symbol,
-            Operand::Not(_) => self.negatable,
+            Operand::Special(_) | Operand::Symbol(..) => self.symbol,
+            Operand::Not(_) => !result && !self.literal,
             Operand::Sink => self.sink || result && in_vector,
             Operand::Vector(_) | Operand::Pair(..) | Operand::Address(_) | Operand::Label(_) => false,
         }
     }
+}
+
+/// How many 32-bit registers of each of 128 threads hold 64 × n values of the first type.
+fn accumulator(instruction: &Instruction) -> usize {
+    let columns = instruction.modifiers.iter().find_map(|m| {
+        let (n, _) = m.name().strip_prefix("m64n")?.split_once('k')?;
+        n.parse::<usize>().ok()
+    });
+    let bits = instruction.types().next().map_or(32, Type::bits) as usize;
+    64 * columns.unwrap_or(0) * bits / (128 * 32)
 }

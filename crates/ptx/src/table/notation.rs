@@ -139,15 +139,12 @@ fn part(text: &'static str) -> Option<(&'static str, Presence, Option<ValueForm>
     if spec == "label" {
         return Some((name, presence, None));
     }
-    let mut strip = |suffix: &str, from_start: bool| {
-        let rest = if from_start { spec.strip_prefix(suffix) } else { spec.strip_suffix(suffix) };
-        rest.inspect(|rest| spec = rest).is_some()
-    };
-    let sink = strip("_", false);
-    let symbol = strip("&", false);
-    let wider = strip("..", false);
-    let negatable = strip("!", true);
+    let mut strip = |suffix: &str| spec.strip_suffix(suffix).inspect(|rest| spec = rest).is_some();
+    let sink = strip("_");
+    let symbol = strip("&");
+    let wider = strip("..");
     let (lanes, ty) = match spec.split_once('*') {
+        Some(("n", ty)) => (Lanes::ByShape, ty),
         Some((count, ty)) => (Lanes::Exactly(count.parse().ok()?), ty),
         None => match (spec.strip_prefix('v'), spec.strip_prefix('x')) {
             (Some(ty), _) => (Lanes::ByVector, ty),
@@ -162,5 +159,5 @@ fn part(text: &'static str) -> Option<(&'static str, Presence, Option<ValueForm>
         "W" => TypeOf::Wide,
         _ => TypeOf::Fixed(Type::from_name(ty)?),
     };
-    Some((name, presence, Some(ValueForm { ty, lanes, wider, negatable, literal, symbol, sink })))
+    Some((name, presence, Some(ValueForm { ty, lanes, wider, literal, symbol, sink })))
 }

@@ -46,13 +46,13 @@ pub enum Convergence {
 /// | `d:vT` | a scalar, or a vector when the instruction says `.v2`, `.v4`, `.v8` |
 /// | `d:xT` | a vector of 1, 2 or 4 by `.x1`, `.x2`, `.x4` |
 /// | `d:4*T` | a vector of four |
+/// | `d:n*T` | a vector of a warpgroup's accumulator, by the shape and the first type |
 /// | `d:T..` | a register of `T`, or wider |
 /// | `d:T\|p?:pred` | `d\|p`, or just `d` |
 /// | `c?:T` | may be left out |
 /// | `c@L2::cache_hint:b64` | there exactly when that modifier is |
 /// | `#n:T` | a literal |
-/// | `c:!pred` | a predicate that may be negated |
-/// | `a:T&` | may also be the address of a variable |
+/// | `a:T&` | may also be a special register or the address of a variable |
 /// | `d:T_` | may also be the sink `_` |
 /// | `[a]` | a memory operand |
 /// | `[a, c]` | a tensor and its coordinates |

@@ -12,7 +12,7 @@ pub(super) use crate::driver::{EventHandle, GraphHandle, StreamHandle};
 
 /// A device. Handles are the backend's own; whoever holds one has made it here and destroys it once.
 pub(super) trait Backend: Send + Sync {
-    /// Memory of at least one byte; what is in it is nobody's business until it is written.
+    /// Memory with an address of its own, even when it has no bytes.
     fn allocate(&self, bytes: usize, name: &str) -> Result<u64, Error>;
     /// Gives memory back once nothing queued uses it. Silent.
     fn free(&self, address: u64);
@@ -47,7 +47,7 @@ pub(super) trait Backend: Send + Sync {
     fn begin_capture(&self, stream: StreamHandle) -> Result<(), Error>;
     fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle, Error>;
     /// Runs a graph; `kernels` names it when it breaks the device.
-    fn replay(&self, graph: GraphHandle, kernels: &Arc<str>, stream: StreamHandle) -> Result<(), Error>;
+    fn replay(&self, graph: GraphHandle, kernels: &Arc<str>, stream: StreamHandle) -> Result<LaunchOutcome, Error>;
     fn destroy_graph(&self, graph: GraphHandle);
 
     /// Compiles, or decodes, and loads.

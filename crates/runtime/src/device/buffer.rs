@@ -22,7 +22,7 @@ impl Device {
     /// Allocates memory; the name is for messages. No bytes are no error: the buffer has an address all the same.
     pub fn allocate(&self, bytes: usize, name: &str) -> Result<Buffer, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let address = self.backend().allocate(bytes.max(1), name)?;
+        let address = self.backend().allocate(bytes, name)?;
         self.shared.usage.add(bytes);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Buffer { device: self.clone(), address, len: bytes, name: name.into(), id })

@@ -40,7 +40,8 @@ fn describe(ordinal: u32, properties: &Properties) -> Result<DeviceInfo, Error> 
 
 impl Backend for Cuda {
     fn allocate(&self, bytes: usize, name: &str) -> Result<u64, Error> {
-        self.context.allocate(bytes, name)
+        // The driver refuses to allocate nothing.
+        self.context.allocate(bytes.max(1), name)
     }
 
     fn free(&self, address: u64) {
@@ -116,8 +117,9 @@ impl Backend for Cuda {
         self.context.end_capture(stream)
     }
 
-    fn replay(&self, graph: GraphHandle, kernels: &Arc<str>, stream: StreamHandle) -> Result<(), Error> {
-        self.context.replay(graph, kernels, stream)
+    fn replay(&self, graph: GraphHandle, kernels: &Arc<str>, stream: StreamHandle) -> Result<LaunchOutcome, Error> {
+        self.context.replay(graph, kernels, stream)?;
+        Ok(LaunchOutcome::default())
     }
 
     fn destroy_graph(&self, graph: GraphHandle) {
@@ -129,6 +131,9 @@ impl Backend for Cuda {
         let module = ptx.module(entry).ok();
         if let Some(module) = &module {
             ptx_runs_on(&self.context.properties.chip, module.target, entry)?;
+            if module.entry(entry).is_none() {
+                return Err(Error::NoEntry { entry: entry.into() });
+            }
         }
         let linked = driver::link(&self.context, &ptx.text(), entry)?;
         let kernel = driver::Kernel::load(&self.context, &linked.cubin, entry)?;

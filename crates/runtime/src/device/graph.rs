@@ -1,9 +1,9 @@
 //! Launches written down once and replayed.
 
-use super::backend::GraphHandle;
-use super::function::Function;
-use super::stream::Stream;
 use super::Device;
+use super::backend::GraphHandle;
+use super::function::{Function, LaunchOutcome};
+use super::stream::Stream;
 use crate::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ impl Graph {
         Ok(Graph { device: device.clone(), handle, kernels, _functions: functions })
     }
 
-    /// Queues the work on a stream.
-    pub fn replay(&self, stream: &Stream) -> Result<(), Error> {
+    /// Queues the work on a stream. The outcome is that of all its launches.
+    pub fn replay(&self, stream: &Stream) -> Result<LaunchOutcome, Error> {
         if *stream.device() != self.device {
             return Err(self.device.other("the stream", stream.device()));
         }

@@ -168,7 +168,11 @@ impl KernelLimits {
 
 /// Refuses PTX for a later chip, or for the features of another one.
 pub(super) fn ptx_runs_on(chip: &Chip, target: Target, entry: &str) -> Result<(), Error> {
-    if chip.target.has(target) { Ok(()) } else { Err(Error::Target { entry: entry.into(), target, device: chip.target }) }
+    if chip.target.has(target) {
+        Ok(())
+    } else {
+        Err(Error::Target { entry: entry.into(), target, device: chip.target })
+    }
 }
 
 /// Bytes of the shared variables that have a size of their own, laid out in order.
@@ -212,16 +216,19 @@ mod tests {
             said(LaunchShape { grid: [1, 65536, 1], ..plain }),
             "launch of `k`: grid.y is 65536; expected 1 to 65535"
         );
-        assert_eq!(
-            said(LaunchShape { block: [1, 1, 65], ..plain }),
-            "launch of `k`: block.z is 65; expected 1 to 64"
-        );
+        assert_eq!(said(LaunchShape { block: [1, 1, 65], ..plain }), "launch of `k`: block.z is 65; expected 1 to 64");
         assert_eq!(
             said(LaunchShape { block: [1024, 2, 1], ..plain }),
             "launch of `k`: block is 1024 x 2 x 1; expected at most 1024 threads on H200"
         );
-        assert_eq!(said(plain.cluster([16, 1, 1])), "launch of `k`: cluster is 16 x 1 x 1; expected 1 to 8 blocks on H200");
-        assert_eq!(said(plain.cluster([8, 1, 1])), "launch of `k`: grid.x is 4; expected a multiple of the cluster's 8");
+        assert_eq!(
+            said(plain.cluster([16, 1, 1])),
+            "launch of `k`: cluster is 16 x 1 x 1; expected 1 to 8 blocks on H200"
+        );
+        assert_eq!(
+            said(plain.cluster([8, 1, 1])),
+            "launch of `k`: grid.x is 4; expected a multiple of the cluster's 8"
+        );
         assert_eq!(
             said(plain.dynamic_shared(232_449)),
             "launch of `k`: dynamic_shared is 232449; expected at most 232448 bytes on H200"

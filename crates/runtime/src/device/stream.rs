@@ -42,12 +42,8 @@ impl Device {
 
     fn stream(&self, ordered: bool) -> Result<Stream, Error> {
         let handle = self.backend().create_stream(ordered)?;
-        let created = Created {
-            device: self.clone(),
-            handle,
-            capturing: AtomicBool::new(false),
-            captured: Mutex::new(vec![]),
-        };
+        let created =
+            Created { device: self.clone(), handle, capturing: AtomicBool::new(false), captured: Mutex::new(vec![]) };
         Ok(Stream { device: self.clone(), created: Some(Arc::new(created)) })
     }
 

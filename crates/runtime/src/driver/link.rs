@@ -38,10 +38,8 @@ pub(crate) fn link(context: &Context, ptx: &str, entry: &str) -> Result<Linked, 
         let mut state: CUlinkState = std::ptr::null_mut();
         // SAFETY: `options` and `values` have the same length, which is given, and each value is what its option wants; they
         // and the two buffers outlive the linker.
-        unsafe {
-            api.cuLinkCreate_v2(options.len() as u32, options.as_mut_ptr(), values.as_mut_ptr(), &mut state)
-        }
-        .map_err(|e| context.explain(e))?;
+        unsafe { api.cuLinkCreate_v2(options.len() as u32, options.as_mut_ptr(), values.as_mut_ptr(), &mut state) }
+            .map_err(|e| context.explain(e))?;
         let (mut cubin, mut size) = (std::ptr::null_mut(), 0);
         // SAFETY: the text is NUL-terminated and its size includes the NUL, as the linker wants for PTX; no options are
         // given, so their pointers may be null.

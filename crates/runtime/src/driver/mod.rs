@@ -26,7 +26,7 @@ mod queue;
 
 pub(crate) use context::Context;
 pub(crate) use kernel::Kernel;
-pub(crate) use link::{Linked, link};
+pub(crate) use link::link;
 pub(crate) use properties::Properties;
 pub(crate) use queue::{EventHandle, GraphHandle, StreamHandle};
 

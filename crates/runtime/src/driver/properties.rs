@@ -39,7 +39,9 @@ impl Properties {
             (get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?, get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?);
         let known = Chip::ALL.into_iter().find(|c| name.contains(c.name));
         // Kilohertz, two transfers a cycle; only for chips that are not in the table.
-        let bandwidth = 2 * 1000 * u64::from(get(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?)
+        let bandwidth = 2
+            * 1000
+            * u64::from(get(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?)
             * u64::from(get(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?)
             / 8;
         let chip = Chip {

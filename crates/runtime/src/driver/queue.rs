@@ -104,11 +104,12 @@ impl Context {
     /// From one event to the other; waits for the later.
     pub(crate) fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<Duration, Error> {
         let _entered = self.enter()?;
+        let api = &self.driver.api;
+        // SAFETY: the event is live.
+        unsafe { api.cuEventSynchronize(end.raw()) }.map_err(|e| self.explain(e))?;
         let mut milliseconds = 0.0;
         // SAFETY: both events are live, and the pointer is to a live float.
-        unsafe { self.driver.api.cuEventSynchronize(end.raw()) }
-            .and_then(|()| unsafe { self.driver.api.cuEventElapsedTime(&mut milliseconds, start.raw(), end.raw()) })
-            .map_err(|e| self.explain(e))?;
+        unsafe { api.cuEventElapsedTime(&mut milliseconds, start.raw(), end.raw()) }.map_err(|e| self.explain(e))?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
     }
 

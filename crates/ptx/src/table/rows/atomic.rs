@@ -3,22 +3,20 @@
 use super::{Row, row};
 
 const ATOM: &str = "d:T_, [a], b:T, policy@L2::cache_hint:b64";
-const SWAP: &str = "d:T_, [a], b:T, c:T, policy@L2::cache_hint:b64";
+const SWAP: &str = "d:T_, [a], b:T, c:T";
 const VECTOR: &str = "d:vT, [a], b:vT, policy@L2::cache_hint:b64";
 const RED: &str = "[a], b:T, policy@L2::cache_hint:b64";
 const RED_VECTOR: &str = "[a], b:vT, policy@L2::cache_hint:b64";
 const OLD: &str = "Updates memory; d is what was there.";
 const UPDATE: &str = "Updates memory.";
 const COMPARE: &str = "Stores c where memory holds b; d is what was there.";
-const ACROSS: &str = "Reads all copies of a multicast address and combines them.";
-const ALL: &str = "Updates all copies of a multicast address.";
 
 pub(super) const ROWS: &[Row] = &[
     row("atom{<order>}{<scope>}{<where>}(.and|.or|.xor|.exch){.L2::cache_hint}(.b32|.b64)", ATOM, OLD).atomic(),
     row("atom{<order>}{<scope>}{<where>}.exch{.L2::cache_hint}.b128", ATOM, OLD).ptx(8, 3).sm(90).atomic(),
-    row("atom{<order>}{<scope>}{<where>}.cas{.L2::cache_hint}(.b32|.b64)", SWAP, COMPARE).atomic(),
-    row("atom{<order>}{<scope>}{<where>}.cas{.L2::cache_hint}.b16", SWAP, COMPARE).sm(70).atomic(),
-    row("atom{<order>}{<scope>}{<where>}.cas{.L2::cache_hint}.b128", SWAP, COMPARE).ptx(8, 3).sm(90).atomic(),
+    row("atom{<order>}{<scope>}{<where>}.cas(.b32|.b64)", SWAP, COMPARE).atomic(),
+    row("atom{<order>}{<scope>}{<where>}.cas.b16", SWAP, COMPARE).sm(70).atomic(),
+    row("atom{<order>}{<scope>}{<where>}.cas.b128", SWAP, COMPARE).ptx(8, 3).sm(90).atomic(),
     row("atom{<order>}{<scope>}{<where>}.add{.L2::cache_hint}(.u32|.s32|.u64|.f32)", ATOM, OLD).atomic(),
     row("atom{<order>}{<scope>}{<where>}.add{.L2::cache_hint}.f64", ATOM, OLD).sm(60).atomic(),
     row("atom{<order>}{<scope>}{<where>}(.inc|.dec){.L2::cache_hint}.u32", ATOM, OLD).atomic(),
@@ -105,42 +103,4 @@ pub(super) const ROWS: &[Row] = &[
     .ptx(8, 1)
     .sm(90)
     .asynchronous(),
-    row("multimem.ld_reduce.weak{.global}(.min|.max|.add)<int32_64>", "d:T, [a]", ACROSS).ptx(8, 1).sm(90).reads(),
-    row("multimem.ld_reduce{.relaxed|.acquire}{<scope>}{.global}(.min|.max|.add)<int32_64>", "d:T, [a]", ACROSS)
-        .ptx(8, 1)
-        .sm(90)
-        .reads(),
-    row("multimem.ld_reduce{.relaxed|.acquire}{<scope>}{.global}(.and|.or|.xor)(.b32|.b64)", "d:T, [a]", ACROSS)
-        .ptx(8, 1)
-        .sm(90)
-        .reads(),
-    row("multimem.ld_reduce{.weak}{.global}(.min|.max|.add){.acc::f32}{<vector>}<multimem>", "d:vT, [a]", ACROSS)
-        .ptx(8, 2)
-        .sm(90)
-        .reads(),
-    row(
-        "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}(.min|.max|.add){.acc::f32}{<vector>}<multimem>",
-        "d:vT, [a]",
-        ACROSS,
-    )
-    .ptx(8, 2)
-    .sm(90)
-    .reads(),
-    row("multimem.st{.weak}{.global}{<vector>}<multimem_st>", "[a], b:vT", ALL).ptx(8, 1).sm(90).writes(),
-    row("multimem.st(.relaxed|.release)<scope>{.global}{<vector>}<multimem_st>", "[a], b:vT", ALL)
-        .ptx(8, 1)
-        .sm(90)
-        .writes(),
-    row("multimem.red{.relaxed|.release}{<scope>}{.global}(.min|.max|.add)<int32_64>", "[a], b:T", ALL)
-        .ptx(8, 1)
-        .sm(90)
-        .atomic(),
-    row("multimem.red{.relaxed|.release}{<scope>}{.global}(.and|.or|.xor)(.b32|.b64)", "[a], b:T", ALL)
-        .ptx(8, 1)
-        .sm(90)
-        .atomic(),
-    row("multimem.red{.relaxed|.release}{<scope>}{.global}.add{<vector>}<multimem>", "[a], b:vT", ALL)
-        .ptx(8, 1)
-        .sm(90)
-        .atomic(),
 ];

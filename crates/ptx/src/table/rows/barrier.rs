@@ -5,21 +5,21 @@ use super::{Row, row};
 pub(super) const ROWS: &[Row] = &[
     row("bar{.cta}.sync", "a:u32, b?:u32", "Waits for b threads at barrier a.").barrier().aligned(),
     row("bar{.cta}.arrive", "a:u32, b:u32", "Counts at barrier a, without waiting.").barrier().aligned(),
-    row("bar{.cta}.red.popc.u32", "d:T, a:u32, b?:u32, c:!pred", "Waits; d counts the threads where c holds.")
+    row("bar{.cta}.red.popc.u32", "d:T, a:u32, b?:u32, c:pred", "Waits; d counts the threads where c holds.")
         .barrier()
         .aligned(),
-    row("bar{.cta}.red(.and|.or).pred", "p:T, a:u32, b?:u32, c:!pred", "Waits; p combines c.").barrier().aligned(),
+    row("bar{.cta}.red(.and|.or).pred", "p:T, a:u32, b?:u32, c:pred", "Waits; p combines c.").barrier().aligned(),
     row("barrier{.cta}.sync", "a:u32, b?:u32", "Waits for b threads at barrier a.").barrier(),
     row("barrier{.cta}.arrive", "a:u32, b:u32", "Counts at barrier a, without waiting.").barrier(),
-    row("barrier{.cta}.red.popc.u32", "d:T, a:u32, b?:u32, c:!pred", "Waits; d counts the threads where c holds.")
+    row("barrier{.cta}.red.popc.u32", "d:T, a:u32, b?:u32, c:pred", "Waits; d counts the threads where c holds.")
         .barrier(),
-    row("barrier{.cta}.red(.and|.or).pred", "p:T, a:u32, b?:u32, c:!pred", "Waits; p combines c.").barrier(),
+    row("barrier{.cta}.red(.and|.or).pred", "p:T, a:u32, b?:u32, c:pred", "Waits; p combines c.").barrier(),
     row("barrier{.cta}.sync.aligned", "a:u32, b?:u32", "The same, whole warps.").barrier().aligned(),
     row("barrier{.cta}.arrive.aligned", "a:u32, b:u32", "The same, whole warps.").barrier().aligned(),
-    row("barrier{.cta}.red.popc.aligned.u32", "d:T, a:u32, b?:u32, c:!pred", "The same, whole warps.")
+    row("barrier{.cta}.red.popc.aligned.u32", "d:T, a:u32, b?:u32, c:pred", "The same, whole warps.")
         .barrier()
         .aligned(),
-    row("barrier{.cta}.red(.and|.or).aligned.pred", "p:T, a:u32, b?:u32, c:!pred", "The same, whole warps.")
+    row("barrier{.cta}.red(.and|.or).aligned.pred", "p:T, a:u32, b?:u32, c:pred", "The same, whole warps.")
         .barrier()
         .aligned(),
     row("barrier.cluster.arrive{.release|.relaxed}", "", "Counts at the cluster's barrier.").ptx(7, 8).sm(90).barrier(),
@@ -32,7 +32,7 @@ pub(super) const ROWS: &[Row] = &[
     row("barrier.cluster.wait{.acquire}.aligned", "", "The same, whole warps.").ptx(7, 8).sm(90).barrier().aligned(),
     row("membar(.cta|.gl|.sys)", "", "Orders memory for that scope.").barrier(),
     row("fence{.sc|.acq_rel}<scope>", "", "Orders memory for that scope.").sm(70).barrier(),
-    row("fence(.acquire|.release)<scope>", "", "Orders memory one way.").ptx(8, 8).sm(90).barrier(),
+    row("fence(.acquire|.release)<scope>", "", "Orders memory one way.").ptx(8, 6).sm(90).barrier(),
     row("membar.proxy.alias", "", "Orders accesses through aliases of an address.").ptx(7, 5).sm(70).barrier(),
     row("fence.proxy.alias", "", "Orders accesses through aliases of an address.").ptx(7, 5).sm(70).barrier(),
     row(

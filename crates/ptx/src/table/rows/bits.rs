@@ -9,7 +9,7 @@ pub(super) const ROWS: &[Row] = &[
     row("not(.pred|.b16|.b32|.b64)", "d:T, a:T", "Complement."),
     row("cnot<bits>", "d:T, a:T", "1 where a is 0, else 0."),
     row("lop3.b32", "d:T, a:T, b:T, c:T, #table:b32", "Any function of three bits, by its table."),
-    row("lop3(.or|.and).b32", "d:T_|p:pred, a:T, b:T, c:T, #table:b32, r:!pred", "The same; p = (d ≠ 0) with r.")
+    row("lop3(.or|.and).b32", "d:T_|p:pred, a:T, b:T, c:T, #table:b32, r:pred", "The same; p = (d ≠ 0) with r.")
         .ptx(8, 2)
         .sm(70),
     row("shl<bits>", "d:T, a:T, b:u32", "Left shift; 0 from the width on."),

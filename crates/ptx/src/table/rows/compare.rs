@@ -3,9 +3,9 @@
 use super::{Row, row};
 
 const PREDICATE: &str = "p:pred|q?:pred, a:T, b:T";
-const COMBINED: &str = "p:pred|q?:pred, a:T, b:T, c:!pred";
+const COMBINED: &str = "p:pred|q?:pred, a:T, b:T, c:pred";
 const SET: &str = "d:T, a:U, b:U";
-const SET_COMBINED: &str = "d:T, a:U, b:U, c:!pred";
+const SET_COMBINED: &str = "d:T, a:U, b:U, c:pred";
 const TEST: &str = "p = (a ∘ b), q its opposite.";
 const TEST_COMBINED: &str = "p = (a ∘ b) with c, q = its opposite with c.";
 const TEST_PAIR: &str = "p for the low half, q for the high.";
@@ -18,8 +18,8 @@ pub(super) const ROWS: &[Row] = &[
     row("setp<compare_unsigned>(.u16|.u32|.u64)", PREDICATE, TEST),
     row("setp<compare_float>{.ftz}.f32", PREDICATE, TEST),
     row("setp<compare_float>.f64", PREDICATE, TEST),
-    row("setp<compare_float>{.ftz}.f16", PREDICATE, TEST).sm(53),
-    row("setp<compare_float>.bf16", PREDICATE, TEST).ptx(7, 8).sm(90),
+    row("setp<compare_float>{.ftz}.f16", "p:pred, a:T, b:T", TEST).sm(53),
+    row("setp<compare_float>.bf16", "p:pred, a:T, b:T", TEST).ptx(7, 8).sm(90),
     row("setp<compare_float>{.ftz}.f16x2", "p:pred|q:pred, a:T, b:T", TEST_PAIR).sm(53),
     row("setp<compare_float>.bf16x2", "p:pred|q:pred, a:T, b:T", TEST_PAIR).ptx(7, 8).sm(90),
     row("setp(.eq|.ne)<bool><bits>", COMBINED, TEST_COMBINED),
@@ -27,10 +27,10 @@ pub(super) const ROWS: &[Row] = &[
     row("setp<compare_unsigned><bool>(.u16|.u32|.u64)", COMBINED, TEST_COMBINED),
     row("setp<compare_float><bool>{.ftz}.f32", COMBINED, TEST_COMBINED),
     row("setp<compare_float><bool>.f64", COMBINED, TEST_COMBINED),
-    row("setp<compare_float><bool>{.ftz}.f16", COMBINED, TEST_COMBINED).sm(53),
-    row("setp<compare_float><bool>.bf16", COMBINED, TEST_COMBINED).ptx(7, 8).sm(90),
-    row("setp<compare_float><bool>{.ftz}.f16x2", "p:pred|q:pred, a:T, b:T, c:!pred", TEST_PAIR).sm(53),
-    row("setp<compare_float><bool>.bf16x2", "p:pred|q:pred, a:T, b:T, c:!pred", TEST_PAIR).ptx(7, 8).sm(90),
+    row("setp<compare_float><bool>{.ftz}.f16", "p:pred, a:T, b:T, c:pred", TEST_COMBINED).sm(53),
+    row("setp<compare_float><bool>.bf16", "p:pred, a:T, b:T, c:pred", TEST_COMBINED).ptx(7, 8).sm(90),
+    row("setp<compare_float><bool>{.ftz}.f16x2", "p:pred|q:pred, a:T, b:T, c:pred", TEST_PAIR).sm(53),
+    row("setp<compare_float><bool>.bf16x2", "p:pred|q:pred, a:T, b:T, c:pred", TEST_PAIR).ptx(7, 8).sm(90),
     row("set(.eq|.ne)(.u32|.s32|.f32)<bits>", SET, NUMBER),
     row("set<compare_int>(.u32|.s32|.f32)<int>", SET, NUMBER),
     row("set<compare_unsigned>(.u32|.s32|.f32)(.u16|.u32|.u64)", SET, NUMBER),

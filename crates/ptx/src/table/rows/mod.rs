@@ -13,6 +13,7 @@ mod integer;
 mod matrix;
 mod mbarrier;
 mod memory;
+mod multimem;
 mod warp;
 mod warpgroup;
 
@@ -27,6 +28,7 @@ pub(super) const FAMILIES: &[&[Row]] = &[
     convert::ROWS,
     memory::ROWS,
     atomic::ROWS,
+    multimem::ROWS,
     control::ROWS,
     warp::ROWS,
     barrier::ROWS,

@@ -4,8 +4,8 @@ use super::{Row, row};
 
 pub(super) const ROWS: &[Row] = &[
     row("shfl.sync(.up|.down|.bfly|.idx).b32", "d:T|p?:pred, a:T, b:u32, c:u32, mask:u32", "Another lane's a.").mask(),
-    row("vote.sync(.all|.any|.uni).pred", "p:T, a:!T, mask:u32", "Whether a holds in all, in one, alike.").mask(),
-    row("vote.sync.ballot.b32", "d:T, a:!pred, mask:u32", "The lanes where a holds.").mask(),
+    row("vote.sync(.all|.any|.uni).pred", "p:T, a:T, mask:u32", "Whether a holds in all, in one, alike.").mask(),
+    row("vote.sync.ballot.b32", "d:T, a:pred, mask:u32", "The lanes where a holds.").mask(),
     row("match.any.sync(.b32|.b64)", "d:b32, a:T, mask:u32", "The lanes with the same a.").sm(70).mask(),
     row("match.all.sync(.b32|.b64)", "d:b32|p?:pred, a:T, mask:u32", "The mask if a is the same in all, else 0.")
         .sm(70)

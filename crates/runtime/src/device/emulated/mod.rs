@@ -1,5 +1,7 @@
 //! An emulated chip. Work is done when it is queued: its streams are names, its events times.
 
+mod work;
+
 use super::backend::{Backend, EventHandle, GraphHandle, Kernel, Loaded, StreamHandle};
 use super::function::{LaunchOutcome, Ptx};
 use super::report::CompileReport;
@@ -9,40 +11,44 @@ use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use warpsmith_emulator::{DevicePointer, Launch, Manifest, Options, Program, System};
+use warpsmith_emulator::{DevicePointer, Launch, Manifest, Options, Program};
 use warpsmith_types::Chip;
+use work::{Machine, Work};
 
-/// A chip of its own, with the options of every launch on it.
+/// A chip of its own.
 pub(super) struct Emulated {
     machine: Arc<Machine>,
     events: Mutex<FxHashMap<u64, Instant>>,
-    handles: AtomicU64,
-}
-
-struct Machine {
-    chip: Chip,
-    system: Mutex<System>,
-    options: Options,
-}
-
-impl Machine {
-    fn system(&self) -> MutexGuard<'_, System> {
-        self.system.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    graphs: Mutex<FxHashMap<u64, Arc<[Work]>>>,
+    /// The next handle of anything; 0 is the default stream.
+    next: AtomicU64,
 }
 
 impl Emulated {
+    /// `options` are those of every launch on it.
     pub(super) fn new(chip: Chip, options: Options) -> Emulated {
-        let machine = Machine { chip, system: Mutex::new(System::new(chip)), options };
-        Emulated { machine: Arc::new(machine), events: Mutex::default(), handles: AtomicU64::new(1) }
+        Emulated {
+            machine: Arc::new(Machine::new(chip, options)),
+            events: Mutex::default(),
+            graphs: Mutex::default(),
+            next: AtomicU64::new(1),
+        }
     }
 
     fn events(&self) -> MutexGuard<'_, FxHashMap<u64, Instant>> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn no_graphs<T>(&self) -> Result<T, Error> {
-        Err(Error::Unsupported { device: format!("emulated {}", self.machine.chip.name), what: "graphs" })
+    fn graphs(&self) -> MutexGuard<'_, FxHashMap<u64, Arc<[Work]>>> {
+        self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn handle(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn queue(&self, stream: StreamHandle, work: Work) -> Result<(), Error> {
+        self.machine.queue(stream.0, work).map(|_| ())
     }
 }
 
@@ -64,19 +70,16 @@ impl Backend for Emulated {
         Ok(self.machine.system().read(DevicePointer(address), bytes)?)
     }
 
-    fn copy(&self, to: u64, from: u64, bytes: usize, _stream: StreamHandle) -> Result<(), Error> {
-        let mut system = self.machine.system();
-        let mut data = vec![0; bytes];
-        system.read(DevicePointer(from), &mut data)?;
-        Ok(system.write(DevicePointer(to), &data)?)
+    fn copy(&self, to: u64, from: u64, bytes: usize, stream: StreamHandle) -> Result<(), Error> {
+        self.queue(stream, Work::Copy { to, from, bytes })
     }
 
-    fn fill(&self, address: u64, byte: u8, bytes: usize, _stream: StreamHandle) -> Result<(), Error> {
-        Ok(self.machine.system().write(DevicePointer(address), &vec![byte; bytes])?)
+    fn fill(&self, address: u64, byte: u8, bytes: usize, stream: StreamHandle) -> Result<(), Error> {
+        self.queue(stream, Work::Fill { address, byte, bytes })
     }
 
-    fn poison(&self, address: u64, bytes: usize, _stream: StreamHandle) -> Result<(), Error> {
-        Ok(self.machine.system().poison(DevicePointer(address), bytes)?)
+    fn poison(&self, address: u64, bytes: usize, stream: StreamHandle) -> Result<(), Error> {
+        self.queue(stream, Work::Poison { address, bytes })
     }
 
     fn is_initialized(&self, address: u64, bytes: usize) -> Result<Option<bool>, Error> {
@@ -84,10 +87,12 @@ impl Backend for Emulated {
     }
 
     fn create_stream(&self, _ordered: bool) -> Result<StreamHandle, Error> {
-        Ok(StreamHandle(self.handles.fetch_add(1, Ordering::Relaxed)))
+        Ok(StreamHandle(self.handle()))
     }
 
-    fn destroy_stream(&self, _stream: StreamHandle) {}
+    fn destroy_stream(&self, stream: StreamHandle) {
+        self.machine.captured(stream.0);
+    }
 
     fn synchronize_stream(&self, _stream: StreamHandle) -> Result<(), Error> {
         Ok(())
@@ -98,7 +103,7 @@ impl Backend for Emulated {
     }
 
     fn create_event(&self) -> Result<EventHandle, Error> {
-        Ok(EventHandle(self.handles.fetch_add(1, Ordering::Relaxed)))
+        Ok(EventHandle(self.handle()))
     }
 
     fn destroy_event(&self, event: EventHandle) {
@@ -122,19 +127,31 @@ impl Backend for Emulated {
         }
     }
 
-    fn begin_capture(&self, _stream: StreamHandle) -> Result<(), Error> {
-        self.no_graphs()
+    fn begin_capture(&self, stream: StreamHandle) -> Result<(), Error> {
+        self.machine.capture(stream.0);
+        Ok(())
     }
 
-    fn end_capture(&self, _stream: StreamHandle) -> Result<GraphHandle, Error> {
-        self.no_graphs()
+    fn end_capture(&self, stream: StreamHandle) -> Result<GraphHandle, Error> {
+        let handle = self.handle();
+        self.graphs().insert(handle, self.machine.captured(stream.0).into());
+        Ok(GraphHandle(handle))
     }
 
-    fn replay(&self, _graph: GraphHandle, _kernels: &Arc<str>, _stream: StreamHandle) -> Result<(), Error> {
-        self.no_graphs()
+    fn replay(&self, graph: GraphHandle, _kernels: &Arc<str>, _stream: StreamHandle) -> Result<LaunchOutcome, Error> {
+        let work = self.graphs().get(&graph.0).cloned();
+        let mut all = LaunchOutcome { instructions: Some(0), findings: vec![] };
+        for work in work.iter().flat_map(|w| w.iter()) {
+            let outcome = self.machine.run(work)?;
+            all.instructions = Some(all.instructions.unwrap_or(0) + outcome.instructions.unwrap_or(0));
+            all.findings.extend(outcome.findings);
+        }
+        Ok(all)
     }
 
-    fn destroy_graph(&self, _graph: GraphHandle) {}
+    fn destroy_graph(&self, graph: GraphHandle) {
+        self.graphs().remove(&graph.0);
+    }
 
     fn load(&self, ptx: Ptx<'_>, entry: &str) -> Result<Loaded, Error> {
         let start = Instant::now();
@@ -142,7 +159,7 @@ impl Backend for Emulated {
         let kernel = module.entry(entry).ok_or_else(|| Error::NoEntry { entry: entry.into() })?;
         ptx_runs_on(&self.machine.chip, module.target, entry)?;
         let limits = KernelLimits::of(&module, kernel);
-        let program = Program::decode(&module, entry)?;
+        let program = Arc::new(Program::decode(&module, entry)?);
         let report = CompileReport { shared: limits.shared, time: start.elapsed(), ..CompileReport::default() };
         Ok(Loaded { kernel: Box::new(Decoded { machine: self.machine.clone(), program }), limits, report })
     }
@@ -151,7 +168,7 @@ impl Backend for Emulated {
 /// A decoded kernel, and the chip that runs it.
 struct Decoded {
     machine: Arc<Machine>,
-    program: Program,
+    program: Arc<Program>,
 }
 
 impl Kernel for Decoded {
@@ -159,7 +176,7 @@ impl Kernel for Decoded {
         &self,
         shape: &LaunchShape,
         parameters: &[u8],
-        _stream: StreamHandle,
+        stream: StreamHandle,
         manifest: Option<&Manifest>,
     ) -> Result<LaunchOutcome, Error> {
         let launch = Launch {
@@ -169,10 +186,7 @@ impl Kernel for Decoded {
             dynamic_shared: shape.dynamic_shared,
             parameters: parameters.to_vec(),
         };
-        let outcome = self.machine.system().launch(&self.program, &launch, manifest, &self.machine.options)?;
-        Ok(LaunchOutcome {
-            instructions: Some(outcome.instructions),
-            findings: outcome.findings.iter().map(|f| f.diagnostic()).collect(),
-        })
+        let program = self.program.clone();
+        self.machine.queue(stream.0, Work::Launch { program, launch, manifest: manifest.cloned() })
     }
 }

@@ -1,0 +1,133 @@
+//! What can be typed.
+
+use crate::failure::Failure;
+use crate::{doctor, inspect, run};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use warpsmith_types::{DType, Target};
+
+/// GPU kernels in Rust: run them on a card or without one, check them, look at their code.
+#[derive(Parser)]
+#[command(name = "warpsmith", version, about, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run an operator on a tensor, and compare the result with a float64 reference
+    #[command(after_help = "Examples:
+  warpsmith run softmax --input examples/data/logits.safetensors
+  warpsmith run rms_norm --input examples/data/hidden.safetensors --tensor hidden --weight-tensor weight
+  warpsmith run softmax --random 32768x4096 --dtype bf16 --device cuda")]
+    Run(RunArgs),
+    /// Show the code of an operator: its IR or its PTX
+    #[command(after_help = "Example:
+  warpsmith inspect softmax --dtype bf16 --dim 4096 --ptx")]
+    Inspect(InspectArgs),
+    /// Say what is found on this machine, and what is missing
+    Doctor,
+}
+
+/// Where to run.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeviceChoice {
+    /// A CUDA card
+    Cuda,
+    /// The emulator, with its sanitizer
+    Emulated,
+    /// The float64 reference itself
+    Cpu,
+}
+
+/// `warpsmith run`.
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// The operator: softmax, rms_norm
+    pub(crate) operator: String,
+    /// A .safetensors or .npy file with a (rows, dim) tensor
+    #[arg(long, value_name = "FILE", required_unless_present = "random", conflicts_with = "random")]
+    pub(crate) input: Option<PathBuf>,
+    /// The tensor in the file, when it holds several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tensor: Option<String>,
+    /// Normal random numbers instead of a file
+    #[arg(long, value_name = "ROWSxDIM", value_parser = parse_shape)]
+    pub(crate) random: Option<[usize; 2]>,
+    /// The dtype of random numbers
+    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = parse_dtype)]
+    pub(crate) dtype: DType,
+    /// The seed of random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// rms_norm: the file of the weight, when it is not the input's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weight: Option<PathBuf>,
+    /// rms_norm: the weight's tensor in its file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) weight_tensor: Option<String>,
+    /// rms_norm: added to the mean square
+    #[arg(long, value_name = "X", default_value_t = 1e-6)]
+    pub(crate) eps: f32,
+    /// Where to run; without it, a card when there is one, else the emulator
+    #[arg(long, value_enum)]
+    pub(crate) device: Option<DeviceChoice>,
+    /// Run this PTX in place of ours, with the same launch
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ptx: Option<PathBuf>,
+    /// Write the result there, as .safetensors or .npy
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `warpsmith inspect`.
+#[derive(Args)]
+pub(crate) struct InspectArgs {
+    /// The operator: softmax, rms_norm
+    pub(crate) operator: String,
+    /// The dtype of all tensors
+    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = parse_dtype)]
+    pub(crate) dtype: DType,
+    /// The length of a row
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    pub(crate) dim: usize,
+    /// The instruction set: sm_80, sm_90a, sm_100a …
+    #[arg(long, value_name = "TARGET", default_value = "sm_90a", value_parser = parse_target)]
+    pub(crate) target: Target,
+    /// Show the PTX (the default)
+    #[arg(long)]
+    pub(crate) ptx: bool,
+    /// Show the IR after the passes
+    #[arg(long)]
+    pub(crate) ir: bool,
+}
+
+fn parse_dtype(text: &str) -> Result<DType, String> {
+    text.parse().map_err(|e: warpsmith_types::dtype::UnknownDType| e.to_string())
+}
+
+fn parse_target(text: &str) -> Result<Target, String> {
+    text.parse().map_err(|e: warpsmith_types::target::UnknownTarget| e.to_string())
+}
+
+fn parse_shape(text: &str) -> Result<[usize; 2], String> {
+    let parts = text.split_once('x').and_then(|(r, d)| Some([r.parse().ok()?, d.parse().ok()?]));
+    parts.ok_or_else(|| format!("`{text}` is not ROWSxDIM; expected two numbers, like 1024x4096"))
+}
+
+/// Does what was typed.
+pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
+    match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Inspect(args) => inspect::inspect(&args),
+        Command::Doctor => {
+            println!("{}", doctor::examine());
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

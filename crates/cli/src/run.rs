@@ -1,0 +1,169 @@
+//! `warpsmith run`.
+
+use crate::commands::{DeviceChoice, RunArgs};
+use crate::failure::Failure;
+use crate::problem::Problem;
+use crate::report::{Check, KernelReport, Report, RunReport};
+use crate::tensor_file::{self, Tensor as HostTensor};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use warpsmith::kernels::compare::{Tolerance, decode, encode, worst};
+use warpsmith::runtime::bench::{Settings, copy_time, measure};
+use warpsmith::runtime::{Bound, Device, LaunchError, LaunchOutcome};
+use warpsmith_types::{Chip, DType};
+
+/// Runs an operator, checks the result, prints the report. The exit code is 1 when the result is wrong or the sanitizer
+/// found an error.
+pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    let problem = Problem::new(args)?;
+    let device = choose(args.device)?;
+    let mut done = match &device {
+        Some(device) => on_device(&problem, device, args)?,
+        None => on_host(&problem, args)?,
+    };
+    let check = check(&problem, &done.result);
+    let clean = !matches!(&done.run, RunReport::Emulator { findings, .. } if !findings.is_empty());
+    let output = match &args.output {
+        Some(path) => {
+            let (dtype, shape) = (problem.x.dtype, problem.x.shape.clone());
+            let bytes = std::mem::take(&mut done.result);
+            let written = tensor_file::write(path, "y", &HostTensor { dtype, shape, bytes })?;
+            let note = if written == dtype { String::new() } else { format!(" as {written}") };
+            Some(format!("{}{note}", path.display()))
+        }
+        None => None,
+    };
+    let right = check.right && clean;
+    let report = Report {
+        operator: problem.operator.name(),
+        source: problem.source.clone(),
+        dtype: problem.x.dtype.name(),
+        shape: problem.x.shape.clone(),
+        device: device.as_ref().map_or("cpu, float64 reference".into(), |d| d.info().name.clone()),
+        kernel: done.kernel,
+        run: done.run,
+        check,
+        output,
+    };
+    if args.json {
+        let text = serde_json::to_string_pretty(&report).map_err(|e| Failure::Option(e.to_string()))?;
+        println!("{text}");
+    } else {
+        println!("{report}");
+    }
+    Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The device to run on; `None` for the reference.
+pub(crate) fn choose(choice: Option<DeviceChoice>) -> Result<Option<Device>, Failure> {
+    Ok(match choice {
+        Some(DeviceChoice::Cuda) => Some(Device::cuda(0)?),
+        Some(DeviceChoice::Emulated) => Some(Device::emulated(Chip::H200)),
+        Some(DeviceChoice::Cpu) => None,
+        None => Some(Device::best()),
+    })
+}
+
+struct Done {
+    kernel: Option<KernelReport>,
+    run: RunReport,
+    result: Vec<u8>,
+}
+
+fn on_device(problem: &Problem, device: &Device, args: &RunArgs) -> Result<Done, Failure> {
+    let mut placed = problem.place(device)?;
+    let (mut bound, plan) = problem.bind(&mut placed, device)?;
+    if let Some(path) = &args.ptx {
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::Read { path: path.clone(), error })?;
+        bound = bound.with_ptx(&text)?;
+    }
+    let stream = device.default_stream();
+    let start = Instant::now();
+    let outcome = bound.launch(&stream)?;
+    stream.synchronize()?;
+    let took = start.elapsed();
+    let result = placed.y.to_bytes()?;
+    let run = if device.is_emulated() { emulated(took, &outcome) } else { timed(problem, device, &bound)? };
+    Ok(Done { kernel: describe(&bound, plan), run, result })
+}
+
+fn on_host(problem: &Problem, args: &RunArgs) -> Result<Done, Failure> {
+    if args.ptx.is_some() {
+        return Err(Failure::Option("--ptx needs a device that runs PTX: cuda or emulated".into()));
+    }
+    if problem.x.shape.len() != 2 {
+        return Err(Failure::Option(format!(
+            "`x`: expected 2 dimensions (rows, dim), got shape {:?}",
+            problem.x.shape
+        )));
+    }
+    let start = Instant::now();
+    let reference = problem.reference();
+    let took = start.elapsed();
+    let run = RunReport::Reference { milliseconds: took.as_secs_f64() * 1e3 };
+    Ok(Done { kernel: None, run, result: encode(problem.x.dtype, &reference) })
+}
+
+fn emulated(took: Duration, outcome: &LaunchOutcome) -> RunReport {
+    RunReport::Emulator {
+        milliseconds: took.as_secs_f64() * 1e3,
+        instructions: outcome.instructions.unwrap_or(0),
+        findings: outcome.findings.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// Measures on a card, beside a copy of the same bytes.
+fn timed(problem: &Problem, device: &Device, bound: &Bound) -> Result<RunReport, Failure> {
+    let settings = Settings::default();
+    let timing = measure(device, &settings, |stream| match bound.launch(stream) {
+        Ok(_) => Ok(()),
+        Err(LaunchError::Device(e)) => Err(e),
+        // The same launch went through before the clock started.
+        Err(LaunchError::Compile(e)) => {
+            Err(warpsmith::runtime::Error::Ptx { entry: String::new(), message: e.to_string() })
+        }
+    })?;
+    let bytes = problem.bytes();
+    let copy = copy_time(device, bytes, &settings)?;
+    Ok(RunReport::Card {
+        microseconds: timing.median().as_secs_f64() * 1e6,
+        bytes,
+        gigabytes_per_second: timing.bandwidth(bytes) / 1e9,
+        share_of_copy: copy.median().as_secs_f64() / timing.median().as_secs_f64(),
+        copy_microseconds: copy.median().as_secs_f64() * 1e6,
+    })
+}
+
+fn describe(bound: &Bound, plan: String) -> Option<KernelReport> {
+    let loaded = bound.loaded()?;
+    let report = loaded.function.report();
+    Some(KernelReport {
+        name: loaded.compiled.entry.clone(),
+        plan,
+        grid: bound.shape().grid,
+        block: bound.shape().block,
+        trace_ms: loaded.compiled.trace_time.as_secs_f64() * 1e3,
+        ptx_ms: loaded.compiled.lower_time.as_secs_f64() * 1e3,
+        compile_ms: report.time.as_secs_f64() * 1e3,
+        registers: report.registers,
+        spill_bytes: report.spills.map(|(stores, loads)| stores + loads),
+    })
+}
+
+fn check(problem: &Problem, result: &[u8]) -> Check {
+    let dtype: DType = problem.x.dtype;
+    let tolerance = Tolerance::of(dtype);
+    let (got, expected) = (decode(dtype, result), problem.reference());
+    let found = worst(&got, &expected, tolerance);
+    let [_, dim] = problem.shape();
+    Check {
+        right: got.len() == expected.len() && found.is_none_or(|w| w.share <= 1.0),
+        elements: expected.len(),
+        relative_tolerance: tolerance.relative,
+        absolute_tolerance: tolerance.absolute,
+        largest_error: Some(found.map_or(0.0, |w| w.share)).filter(|s| s.is_finite()),
+        at: found.map_or(vec![], |w| vec![w.index / dim.max(1), w.index % dim.max(1)]),
+        got: found.map(|w| w.got).filter(|v| v.is_finite()),
+        expected: found.map(|w| w.expected).filter(|v| v.is_finite()),
+    }
+}

@@ -1,0 +1,83 @@
+//! `.npy`: a header, a Python dictionary, and the elements.
+
+use super::{FileError, Problem, Tensor};
+use npyz::{NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use warpsmith_types::{DType, convert::bf16_to_f32};
+
+const EXPECTED: &str = "f4 (32-bit) or f2 (16-bit), little-endian";
+
+/// Reads the array.
+pub(super) fn read(path: &Path) -> Result<Tensor, FileError> {
+    let failed = |problem| FileError::new(path, problem);
+    let unreadable = |e| failed(Problem::Read(e));
+    let malformed = |reason: String| failed(Problem::Malformed { kind: "npy", reason });
+
+    let file = File::open(path).map_err(unreadable)?;
+    let found = file.metadata().map_err(unreadable)?.len();
+    let mut file = BufReader::new(file);
+    let header = NpyHeader::from_reader(&mut file).map_err(|e| match e.kind() {
+        io::ErrorKind::UnexpectedEof => malformed("its header is cut off".into()),
+        io::ErrorKind::InvalidData => malformed(e.to_string()),
+        _ => unreadable(e),
+    })?;
+    let descr = header.dtype().descr();
+    let dtype = match descr.trim_matches('\'') {
+        "<f4" => DType::F32,
+        "<f2" => DType::F16,
+        other => return Err(failed(Problem::DType { got: other.into(), expected: EXPECTED })),
+    };
+    if header.order() == Order::Fortran && header.shape().len() > 1 {
+        return Err(failed(Problem::FortranOrder));
+    }
+    let shape: Vec<usize> = header.shape().iter().map(|&n| n as usize).collect();
+    let expected = shape
+        .iter()
+        .try_fold(dtype.bytes(), |bytes, &n| bytes.checked_mul(n))
+        .ok_or_else(|| malformed(format!("its shape {shape:?} overflows")))?;
+
+    // Read no more than there is: the size that the header speaks of may be nonsense.
+    let mut bytes = vec![];
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    let start = found.saturating_sub(bytes.len() as u64);
+    let expected_in_all = start.saturating_add(expected as u64);
+    if bytes.len() < expected {
+        return Err(failed(Problem::Truncated { found, expected: expected_in_all }));
+    }
+    if bytes.len() > expected {
+        return Err(failed(Problem::Overlong { found, expected: expected_in_all }));
+    }
+    Ok(Tensor { dtype, shape, bytes })
+}
+
+/// Writes the array; bf16 as f32.
+pub(super) fn write(path: &Path, tensor: &Tensor) -> Result<DType, FileError> {
+    let failed = |e: io::Error| FileError::new(path, Problem::Write(e));
+    let (dtype, descr) = match tensor.dtype {
+        DType::F32 | DType::BF16 => (DType::F32, "<f4"),
+        DType::F16 => (DType::F16, "<f2"),
+        other => {
+            let problem = Problem::DType { got: other.to_string(), expected: "f32, f16 or bf16" };
+            return Err(FileError::new(path, problem));
+        }
+    };
+    let descr: TypeStr = descr.parse().map_err(|e| failed(io::Error::other(format!("{e}"))))?;
+    let shape: Vec<u64> = tensor.shape.iter().map(|&n| n as u64).collect();
+    let mut file = WriteOptions::new_header_only()
+        .dtype(npyz::DType::new_scalar(descr))
+        .shape(&shape)
+        .writer(BufWriter::new(File::create(path).map_err(failed)?))
+        .write_header_only()
+        .map_err(failed)?;
+    if tensor.dtype == DType::BF16 {
+        for pair in tensor.bytes.as_chunks().0 {
+            file.write_all(&bf16_to_f32(u16::from_le_bytes(*pair)).to_le_bytes()).map_err(failed)?;
+        }
+    } else {
+        file.write_all(&tensor.bytes).map_err(failed)?;
+    }
+    file.flush().map_err(failed)?;
+    Ok(dtype)
+}

@@ -1,0 +1,313 @@
+//! f32 and f64 arithmetic and the approximate functions.
+
+use super::{Decoder, Result};
+use crate::arithmetic::float::{self as fl, Class, Float, canonical};
+use crate::arithmetic::rounding::{self, Rounding};
+use crate::arithmetic::approximate as approx;
+use crate::lanes::{Compute, Fields, Registers, map1, map2, map3, put_predicate, test1};
+use warpsmith_ptx::{Instruction, Opcode, Type, Word};
+
+/// Flags in `aux`, for the forms that are too rare to be baked into the function.
+const FTZ: u16 = 1;
+const SAT: u16 = 2;
+
+/// The rounding of an instruction, kept in `aux` above the flags.
+fn mode(aux: u16) -> Rounding {
+    match aux >> 8 {
+        1 => Rounding::Zero,
+        2 => Rounding::Down,
+        3 => Rounding::Up,
+        4 => Rounding::NearestAway,
+        _ => Rounding::Nearest,
+    }
+}
+
+pub(super) fn mode_bits(i: &Instruction) -> u16 {
+    let modes = [(Word::Rz, 1), (Word::Rm, 2), (Word::Rp, 3), (Word::Rna, 4)];
+    modes.into_iter().find(|(word, _)| i.has(*word)).map_or(0, |(_, n)| n << 8)
+}
+
+pub(super) fn rounding_of(aux: u16) -> Rounding {
+    mode(aux)
+}
+
+#[inline(always)]
+fn flush_in(aux: u16, x: f32) -> f32 {
+    if aux & FTZ != 0 { x.flush() } else { x }
+}
+
+#[inline(always)]
+fn finish(aux: u16, x: f32) -> f32 {
+    let x = if aux & FTZ != 0 { x.flush() } else { x };
+    if aux & SAT != 0 { x.saturate() } else { canonical(x) }
+}
+
+#[inline(always)]
+fn apply1(r: &mut Registers, f: &Fields, m: u32, op: impl Fn(f32) -> f32) {
+    let aux = f.aux;
+    map1::<f32, f32>(r, f, m, |a| finish(aux, op(flush_in(aux, a))));
+}
+
+#[inline(always)]
+fn apply2(r: &mut Registers, f: &Fields, m: u32, op: impl Fn(f32, f32) -> f32) {
+    let aux = f.aux;
+    map2::<f32, f32, f32>(r, f, m, |a, b| finish(aux, op(flush_in(aux, a), flush_in(aux, b))));
+}
+
+#[inline(always)]
+fn apply3(r: &mut Registers, f: &Fields, m: u32, op: impl Fn(f32, f32, f32) -> f32) {
+    let aux = f.aux;
+    map3::<f32, f32, f32, f32>(r, f, m, |a, b, c| {
+        finish(aux, op(flush_in(aux, a), flush_in(aux, b), flush_in(aux, c)))
+    });
+}
+
+/// The common case baked in, the others through flags.
+macro_rules! forms {
+    ($aux:expr, plain: $plain:expr, flags: $flags:expr, directed: $directed:expr) => {
+        if $aux == 0 {
+            $plain
+        } else if $aux >> 8 == 0 {
+            $flags
+        } else {
+            $directed
+        }
+    };
+}
+
+fn f32_op(op: Opcode, aux: u16) -> Option<Compute> {
+    Some(match op {
+        Opcode::Add => forms!(aux,
+            plain: |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| canonical(a + b)),
+            flags: |r, f, m| apply2(r, f, m, |a, b| a + b),
+            directed: |r, f, m| apply2(r, f, m, |a, b| fl::add(a, b, mode(f.aux)))),
+        Opcode::Sub => forms!(aux,
+            plain: |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| canonical(a - b)),
+            flags: |r, f, m| apply2(r, f, m, |a, b| a - b),
+            directed: |r, f, m| apply2(r, f, m, |a, b| fl::add(a, -b, mode(f.aux)))),
+        Opcode::Mul => forms!(aux,
+            plain: |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| canonical(a * b)),
+            flags: |r, f, m| apply2(r, f, m, |a, b| a * b),
+            directed: |r, f, m| apply2(r, f, m, |a, b| fl::mul(a, b, mode(f.aux)))),
+        Opcode::Fma | Opcode::Mad => forms!(aux,
+            plain: |r, f, m| map3::<f32, f32, f32, f32>(r, f, m, |a, b, c| canonical(rounding::fma(a, b, c))),
+            flags: |r, f, m| apply3(r, f, m, rounding::fma),
+            directed: |r, f, m| apply3(r, f, m, |a, b, c| fl::fma(a, b, c, mode(f.aux)))),
+        Opcode::Div => forms!(aux,
+            plain: |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| canonical(a / b)),
+            flags: |r, f, m| apply2(r, f, m, |a, b| a / b),
+            directed: |r, f, m| apply2(r, f, m, |a, b| {
+                fl::directed(rounding::quotient(a.into(), b.into()), mode(f.aux))
+            })),
+        Opcode::Rcp => forms!(aux,
+            plain: |r, f, m| map1::<f32, f32>(r, f, m, |a| canonical(1.0 / a)),
+            flags: |r, f, m| apply1(r, f, m, |a| 1.0 / a),
+            directed: |r, f, m| apply1(r, f, m, |a| fl::directed(rounding::quotient(1.0, a.into()), mode(f.aux)))),
+        Opcode::Sqrt => forms!(aux,
+            plain: |r, f, m| map1::<f32, f32>(r, f, m, |a| canonical(a.sqrt())),
+            flags: |r, f, m| apply1(r, f, m, f32::sqrt),
+            directed: |r, f, m| apply1(r, f, m, |a| fl::directed(rounding::root(a.into()), mode(f.aux)))),
+        Opcode::Rsqrt => |r, f, m| apply1(r, f, m, approx::rsqrt),
+        Opcode::Ex2 => |r, f, m| apply1(r, f, m, approx::ex2),
+        Opcode::Lg2 => |r, f, m| apply1(r, f, m, approx::lg2),
+        Opcode::Sin => |r, f, m| apply1(r, f, m, approx::sin),
+        Opcode::Cos => |r, f, m| apply1(r, f, m, approx::cos),
+        Opcode::Tanh => |r, f, m| apply1(r, f, m, approx::tanh),
+        Opcode::Abs => |r, f, m| {
+            let aux = f.aux;
+            map1::<f32, f32>(r, f, m, |a| flush_in(aux, f32::from_bits(a.to_bits() & 0x7fff_ffff)));
+        },
+        Opcode::Neg => |r, f, m| {
+            let aux = f.aux;
+            map1::<f32, f32>(r, f, m, |a| flush_in(aux, f32::from_bits(a.to_bits() ^ 0x8000_0000)));
+        },
+        _ => return None,
+    })
+}
+
+fn f64_op(op: Opcode, aux: u16) -> Option<Compute> {
+    let directed = aux != 0;
+    Some(match op {
+        Opcode::Add if directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| add_f64(a, b, mode(f.aux))),
+        Opcode::Sub if directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| add_f64(a, -b, mode(f.aux))),
+        Opcode::Add => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a + b),
+        Opcode::Sub => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a - b),
+        Opcode::Abs => |r, f, m| map1::<f64, f64>(r, f, m, f64::abs),
+        Opcode::Neg => |r, f, m| map1::<f64, f64>(r, f, m, |a| -a),
+        Opcode::Mul if !directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a * b),
+        Opcode::Div if !directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a / b),
+        Opcode::Fma | Opcode::Mad if !directed => |r, f, m| map3::<f64, f64, f64, f64>(r, f, m, f64::mul_add),
+        Opcode::Sqrt if !directed => |r, f, m| map1::<f64, f64>(r, f, m, f64::sqrt),
+        Opcode::Rcp if !directed => |r, f, m| map1::<f64, f64>(r, f, m, |a| 1.0 / a),
+        _ => return None,
+    })
+}
+
+fn add_f64(a: f64, b: f64, mode: Rounding) -> f64 {
+    let s = a + b;
+    fl::zero_sum(fl::directed_f64(s, rounding::missing(a, b, s), mode), a, b, mode)
+}
+
+impl Decoder<'_> {
+    pub(super) fn float(&mut self, i: &Instruction) -> Result<()> {
+        use Opcode::*;
+        let ty = i.types().last().ok_or_else(|| self.malformed(i, "it has no type"))?;
+        match i.opcode {
+            Testp => return self.testp(i, ty),
+            Copysign => return self.copysign(i, ty),
+            Min | Max => return self.extremes(i, ty),
+            Ex2 | Tanh if matches!(ty, Type::F16 | Type::BF16 | Type::F16x2 | Type::BF16x2) => return self.half(i),
+            _ => {}
+        }
+        if i.types().count() > 1 {
+            return Err(self.unsupported(i, "more than one type"));
+        }
+        let sources = match i.opcode {
+            Fma | Mad => 3,
+            Add | Sub | Mul | Div => 2,
+            _ => 1,
+        };
+        if ty == Type::F32x2 {
+            return self.packed_f32(i, sources);
+        }
+        use Word::*;
+        let exact: &[Word] = &[Rn, Rz, Rm, Rp, Word::Ftz, Word::Sat];
+        let approximate: &[Word] = &[Approx, Word::Ftz];
+        let has_approximate = i.has(Approx) || i.has(Full);
+        let allowed: &[Word] = match (i.opcode, has_approximate) {
+            (Div, true) => &[Approx, Full, Word::Ftz],
+            (_, true) => approximate,
+            (Abs | Neg, _) => &[Word::Ftz],
+            _ => exact,
+        };
+        self.only(i, allowed)?;
+        let aux = mode_bits(i) | if i.has(Word::Ftz) { FTZ } else { 0 } | if i.has(Word::Sat) { SAT } else { 0 };
+        let types = [ty; 3];
+        let run: Option<Compute> = match (ty, i.opcode, has_approximate) {
+            (Type::F32, Div, true) if i.has(Approx) => Some(|r, f, m| apply2(r, f, m, approx::div)),
+            (Type::F32, _, _) => f32_op(i.opcode, aux),
+            (Type::F64, Rcp, true) => Some(|r, f, m| map1::<f64, f64>(r, f, m, approx::rcp_f64)),
+            (Type::F64, Rsqrt, true) => Some(|r, f, m| map1::<f64, f64>(r, f, m, |a| {
+                approx::rsqrt_f64(a)
+            })),
+            (Type::F64, _, false) if aux & (FTZ | SAT) == 0 => f64_op(i.opcode, aux),
+            _ => None,
+        };
+        let run = run.ok_or_else(|| self.unsupported(i, ""))?;
+        self.simple(i, run, ty, &types[..sources], aux)
+    }
+
+    /// Two f32 in a 64-bit register.
+    fn packed_f32(&mut self, i: &Instruction, sources: usize) -> Result<()> {
+        use Word::{Ftz, Rn};
+        self.only(i, &[Rn, Ftz])?;
+        fn both(f: &Fields, x: [u64; 3], op: impl Fn(f32, f32, f32) -> f32) -> u64 {
+            let half = |shift: u32| {
+                let [a, b, c] = x.map(|x| flush_in(f.aux, f32::from_bits((x >> shift) as u32)));
+                u64::from(finish(f.aux, op(a, b, c)).to_bits()) << shift
+            };
+            half(0) | half(32)
+        }
+        let run: Compute = match i.opcode {
+            Opcode::Add => |r, f, m| {
+                let f = *f;
+                map2::<u64, u64, u64>(r, &f, m, |a, b| both(&f, [a, b, 0], |a, b, _| a + b));
+            },
+            Opcode::Sub => |r, f, m| {
+                let f = *f;
+                map2::<u64, u64, u64>(r, &f, m, |a, b| both(&f, [a, b, 0], |a, b, _| a - b));
+            },
+            Opcode::Mul => |r, f, m| {
+                let f = *f;
+                map2::<u64, u64, u64>(r, &f, m, |a, b| both(&f, [a, b, 0], |a, b, _| a * b));
+            },
+            Opcode::Fma => |r, f, m| {
+                let f = *f;
+                map3::<u64, u64, u64, u64>(r, &f, m, |a, b, c| both(&f, [a, b, c], rounding::fma));
+            },
+            _ => return Err(self.unsupported(i, "")),
+        };
+        let types = [Type::F32x2; 3];
+        self.simple(i, run, Type::F32x2, &types[..sources], if i.has(Ftz) { FTZ } else { 0 })
+    }
+
+    fn extremes(&mut self, i: &Instruction, ty: Type) -> Result<()> {
+        self.only(i, &[Word::Ftz, Word::Nan, Word::XorSign, Word::Abs])?;
+        let xorsign = i.has(Word::XorSign);
+        if xorsign != i.has(Word::Abs) || (ty == Type::F64 && i.modifiers.len() > 1) {
+            return Err(self.unsupported(i, ""));
+        }
+        let aux = if i.has(Word::Ftz) { FTZ } else { 0 }
+            | if i.has(Word::Nan) { 4 } else { 0 }
+            | if i.opcode == Opcode::Max { 8 } else { 0 };
+        let run: Compute = match (ty, i.opcode, aux & 7, xorsign) {
+            (Type::F32, Opcode::Max, 0, false) => |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| fl::extreme(a, b, true)),
+            (Type::F32, Opcode::Min, 0, false) => {
+                |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| fl::extreme(a, b, false))
+            }
+            (Type::F32, _, _, false) => |r, f, m| {
+                let aux = f.aux;
+                map2::<f32, f32, f32>(r, f, m, |a, b| extreme_by(aux, a, b));
+            },
+            (Type::F32, _, _, true) => |r, f, m| {
+                let aux = f.aux;
+                map2::<f32, f32, f32>(r, f, m, |a, b| {
+                    let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
+                    let magnitude = extreme_by(aux, a.abs(), b.abs());
+                    if magnitude.is_nan() { magnitude } else { f32::from_bits(magnitude.to_bits() | sign) }
+                });
+            },
+            (Type::F64, Opcode::Max, 0, false) => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| fl::extreme(a, b, true)),
+            (Type::F64, Opcode::Min, 0, false) => {
+                |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| fl::extreme(a, b, false))
+            }
+            _ => return Err(self.unsupported(i, "")),
+        };
+        self.simple(i, run, ty, &[ty; 2], aux)
+    }
+
+    fn testp(&mut self, i: &Instruction, ty: Type) -> Result<()> {
+        const CLASSES: [(Word, Class); 6] = [
+            (Word::Finite, Class::Finite),
+            (Word::Infinite, Class::Infinite),
+            (Word::Number, Class::Number),
+            (Word::NotANumber, Class::NotANumber),
+            (Word::Normal, Class::Normal),
+            (Word::Subnormal, Class::Subnormal),
+        ];
+        self.only(i, &CLASSES.map(|(word, _)| word))?;
+        let aux = CLASSES.iter().position(|(word, _)| i.has(*word));
+        let aux = aux.ok_or_else(|| self.malformed(i, "no class"))? as u16;
+        let run: Compute = match ty {
+            Type::F32 => |r, f, m| {
+                let class = CLASSES[f.aux as usize % 6].1;
+                let bits = test1::<f32>(r, f, |a| fl::is(class, a.classify()));
+                put_predicate(r, f.d, m, bits);
+            },
+            Type::F64 => |r, f, m| {
+                let class = CLASSES[f.aux as usize % 6].1;
+                let bits = test1::<f64>(r, f, |a| fl::is(class, a.classify()));
+                put_predicate(r, f.d, m, bits);
+            },
+            _ => return Err(self.unsupported(i, "")),
+        };
+        self.simple(i, run, Type::Pred, &[ty], aux)
+    }
+
+    /// `copysign d, a, b`: the sign of `a`, the rest of `b`.
+    fn copysign(&mut self, i: &Instruction, ty: Type) -> Result<()> {
+        self.only(i, &[])?;
+        let run: Compute = match ty {
+            Type::F32 => |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| b.copysign(a)),
+            Type::F64 => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| b.copysign(a)),
+            _ => return Err(self.unsupported(i, "")),
+        };
+        self.simple(i, run, ty, &[ty; 2], 0)
+    }
+}
+
+#[inline(always)]
+fn extreme_by(aux: u16, a: f32, b: f32) -> f32 {
+    let (a, b, max) = (flush_in(aux, a), flush_in(aux, b), aux & 8 != 0);
+    if aux & 4 != 0 { fl::extreme_nan(a, b, max) } else { fl::extreme(a, b, max) }
+}

@@ -1,0 +1,257 @@
+//! `ld`, `st`, `atom`, `red`, `cp.async`.
+
+use super::{Decoder, Register, Result};
+use crate::program::{Access, Action, Atomic, AtomicOp, AtomicType, CopyAsync, NONE, Space};
+use warpsmith_ptx::{Immediate, Instruction, Opcode, Operand, Type, Word};
+
+/// Cache hints, scopes and orders that are words only: one scheduler makes every access strong.
+const HINTS: [Word; 33] = {
+    use Word::*;
+    [
+        Weak, Volatile, Relaxed, Acquire, Release, AcqRel, Sc, Mmio, Cta, Cluster, Gpu, Sys, Nc, Ca, Cg, Cs, Lu, Cv,
+        Wb, Wt, L1EvictNormal, L1EvictUnchanged, L1EvictFirst, L1EvictLast, L1NoAllocate, L2EvictFirst, L2EvictLast,
+        L2EvictNormal, L2CacheHint, L2Prefetch64, L2Prefetch128, L2Prefetch256, Noftz,
+    ]
+};
+
+const SPACES: [Word; 9] = {
+    use Word::*;
+    [Global, Shared, SharedCta, SharedCluster, Local, Const, Param, ParamEntry, Generic]
+};
+
+impl Decoder<'_> {
+    pub(super) fn memory(&mut self, i: &Instruction) -> Result<()> {
+        match i.opcode {
+            Opcode::Cp => self.copy_async(i),
+            Opcode::Atom | Opcode::Red => self.atomic(i),
+            _ => self.access(i),
+        }
+    }
+
+    pub(super) fn space(&self, i: &Instruction) -> Space {
+        use Word::*;
+        let has = |words: &[Word]| words.iter().any(|w| i.has(*w));
+        if has(&[Shared, SharedCta, SharedCluster]) {
+            Space::Shared
+        } else if has(&[Global, Const]) {
+            Space::Global
+        } else if has(&[Local]) {
+            Space::Local
+        } else if has(&[Param, ParamEntry]) {
+            Space::Param
+        } else {
+            Space::Generic
+        }
+    }
+
+    /// Whether other blocks may be meant to see or change what this instruction touches.
+    fn strong(&self, i: &Instruction, space: Space) -> bool {
+        use Word::*;
+        matches!(space, Space::Global | Space::Generic)
+            && [Volatile, Relaxed, Acquire, Release, AcqRel, Sc, Mmio, Cv].iter().any(|w| i.has(*w))
+    }
+
+    fn access(&mut self, i: &Instruction) -> Result<()> {
+        let mut allowed = vec![Word::V2, Word::V4, Word::V8];
+        allowed.extend(HINTS);
+        allowed.extend(SPACES);
+        self.only(i, &allowed)?;
+        let load = i.opcode != Opcode::St;
+        let ty = self.ty(i)?;
+        if ty.bits() > 64 || ty == Type::Pred || i.types().count() > 1 {
+            return Err(self.unsupported(i, ""));
+        }
+        let space = self.space(i);
+        if !load && (space == Space::Param || i.has(Word::Const)) {
+            return Err(self.unsupported(i, "a store to memory that kernels only read"));
+        }
+        let count = [(Word::V2, 2), (Word::V4, 4), (Word::V8, 8)];
+        let count = count.into_iter().find(|(word, _)| i.has(*word)).map_or(1, |(_, n)| n);
+        if usize::from(count) * ty.bytes() as usize > 32 {
+            return Err(self.unsupported(i, "more than 32 bytes a thread"));
+        }
+        let (data, address) = if load { (0, 1) } else { (1, 0) };
+        let place = self.address(i, self.operand(i, address)?)?;
+        let data = self.operand(i, data)?;
+        let elements = match (data, count) {
+            (Operand::Vector(elements), n) if elements.len() == usize::from(n) => elements.as_slice(),
+            (Operand::Vector(_), _) => return Err(self.malformed(i, "the vector's length does not fit")),
+            (single, 1) => std::slice::from_ref(single),
+            _ => return Err(self.malformed(i, "a vector is expected")),
+        };
+        let list = self.lists.len() as u32;
+        let mut wide = None;
+        for element in elements {
+            let (plane, is_wide) =
+                if load { self.write_any(i, element, ty)? } else { self.read_any(i, element, ty)? };
+            if wide.is_some_and(|w| w != is_wide) {
+                return Err(self.unsupported(i, "registers of different widths"));
+            }
+            wide = Some(is_wide);
+            self.lists.push(plane.into());
+        }
+        self.communicates |= self.strong(i, space);
+        let access = Access {
+            space,
+            width: ty.bytes() as u8,
+            count,
+            signed: ty.is_signed(),
+            wide: wide.unwrap_or(false),
+            address_wide: place.wide,
+            address: place.plane,
+            offset: place.offset,
+            list,
+        };
+        self.emit(if load { Action::Load(access) } else { Action::Store(access) });
+        Ok(())
+    }
+
+    /// The plane that is stored from, with whether it is a 64-bit one, whatever its width.
+    fn read_any(&mut self, i: &Instruction, operand: &Operand, ty: Type) -> Result<(u16, bool)> {
+        if let Operand::Register(id) = operand {
+            match self.any_register(i, *id)? {
+                Register::R32(n) if ty.bits() <= 32 => return Ok((n, false)),
+                Register::R64(n) => return Ok((n, true)),
+                _ => return Err(self.malformed(i, format!("a register does not fit the type .{ty}"))),
+            }
+        }
+        // A literal has no width of its own; floats of 16 bits come as their bits.
+        let as_bits = match ty {
+            Type::F16 | Type::BF16 => Type::B16,
+            ty => ty,
+        };
+        Ok((self.read(i, operand, as_bits)?, ty.bits() == 64))
+    }
+
+    fn atomic(&mut self, i: &Instruction) -> Result<()> {
+        use Word::*;
+        let operations = [
+            (Add, AtomicOp::Add),
+            (Min, AtomicOp::Min),
+            (Max, AtomicOp::Max),
+            (Inc, AtomicOp::Inc),
+            (Dec, AtomicOp::Dec),
+            (And, AtomicOp::And),
+            (Or, AtomicOp::Or),
+            (Xor, AtomicOp::Xor),
+            (Exch, AtomicOp::Exch),
+            (Cas, AtomicOp::Cas),
+        ];
+        let mut allowed: Vec<Word> = operations.iter().map(|(word, _)| *word).collect();
+        allowed.extend(HINTS);
+        allowed.extend(SPACES);
+        self.only(i, &allowed)?;
+        let op = operations.into_iter().find(|(word, _)| i.has(*word)).map(|(_, op)| op);
+        let op = op.ok_or_else(|| self.malformed(i, "no operation"))?;
+        let ty = self.ty(i)?;
+        let space = self.space(i);
+        if matches!(space, Space::Param | Space::Local) || i.has(Const) {
+            return Err(self.unsupported(i, "its state space"));
+        }
+        let kind = match (ty, op) {
+            (Type::B16 | Type::U16, AtomicOp::Cas) => AtomicType::U16,
+            (Type::F16, AtomicOp::Add) => AtomicType::F16,
+            (Type::BF16, AtomicOp::Add) => AtomicType::BF16,
+            (Type::F16x2, AtomicOp::Add) => AtomicType::F16x2,
+            (Type::BF16x2, AtomicOp::Add) => AtomicType::BF16x2,
+            (Type::F32, AtomicOp::Add) => AtomicType::F32,
+            (Type::F64, AtomicOp::Add) => AtomicType::F64,
+            (Type::S32, _) => AtomicType::S32,
+            (Type::U32 | Type::B32, _) => AtomicType::U32,
+            (Type::S64, _) => AtomicType::S64,
+            (Type::U64 | Type::B64, _) if !matches!(op, AtomicOp::Inc | AtomicOp::Dec) => AtomicType::U64,
+            _ => return Err(self.unsupported(i, "")),
+        };
+        let red = i.opcode == Opcode::Red;
+        if red && matches!(op, AtomicOp::Cas | AtomicOp::Exch) {
+            return Err(self.malformed(i, "a reduction that returns a value"));
+        }
+        let first = usize::from(!red);
+        let place = self.address(i, self.operand(i, first)?)?;
+        let b = self.read(i, self.operand(i, first + 1)?, ty)?;
+        let c = if op == AtomicOp::Cas { self.read(i, self.operand(i, first + 2)?, ty)? } else { NONE };
+        let d = match (red, self.operand(i, 0)?) {
+            (true, _) | (_, Operand::Sink) => NONE,
+            (_, d) => self.write(i, d, ty)?,
+        };
+        self.communicates |= space != Space::Shared;
+        self.emit(Action::Atomic(Atomic {
+            space,
+            op,
+            ty: kind,
+            address_wide: place.wide,
+            address: place.plane,
+            offset: place.offset,
+            d,
+            b,
+            c,
+        }));
+        Ok(())
+    }
+
+    fn copy_async(&mut self, i: &Instruction) -> Result<()> {
+        use Word::*;
+        if !i.has(Async) || i.has(Bulk) || i.has(Mbarrier) || i.has(Reduce) {
+            return Err(self.unsupported(i, ""));
+        }
+        if i.has(CommitGroup) {
+            self.emit(Action::Commit);
+            return Ok(());
+        }
+        if i.has(WaitAll) {
+            self.emit(Action::WaitGroup(None));
+            return Ok(());
+        }
+        if i.has(WaitGroup) {
+            let pending = self.number(i, 0)?;
+            self.emit(Action::WaitGroup(Some(pending)));
+            return Ok(());
+        }
+        let allowed = [Async, Ca, Cg, Shared, SharedCta, Global, L2CacheHint, L2Prefetch64, L2Prefetch128, L2Prefetch256];
+        self.only(i, &allowed)?;
+        let to = self.address(i, self.operand(i, 0)?)?;
+        let from = self.address(i, self.operand(i, 1)?)?;
+        let bytes = self.number(i, 2)?;
+        if !matches!(bytes, 4 | 8 | 16) {
+            return Err(self.malformed(i, "its size is not 4, 8 or 16"));
+        }
+        if !from.wide {
+            return Err(self.unsupported(i, "a 32-bit global address"));
+        }
+        let to_offset = i16::try_from(to.offset).map_err(|_| self.unsupported(i, "an offset beyond 16 bits"))?;
+        let (mut size, mut ignore) = (NONE, NONE);
+        let last = if i.has(L2CacheHint) { i.operands.len().saturating_sub(1) } else { i.operands.len() };
+        for operand in i.operands.get(3..last).unwrap_or_default() {
+            match operand {
+                Operand::Register(id) => match self.any_register(i, *id)? {
+                    Register::P(p) => ignore = p,
+                    Register::R32(r) => size = r,
+                    Register::R64(_) => return Err(self.malformed(i, "a 64-bit size")),
+                },
+                Operand::Not(_) => ignore = self.read(i, operand, Type::Pred)?,
+                operand => size = self.read(i, operand, Type::U32)?,
+            }
+        }
+        self.emit(Action::CopyAsync(CopyAsync {
+            bytes: bytes as u8,
+            to_wide: to.wide,
+            to: to.plane,
+            to_offset,
+            from: from.plane,
+            from_offset: from.offset,
+            size,
+            ignore,
+        }));
+        Ok(())
+    }
+
+    /// A literal count.
+    pub(super) fn number(&self, i: &Instruction, index: usize) -> Result<u32> {
+        let value = match self.operand(i, index)? {
+            Operand::Immediate(Immediate::Integer(n)) => u32::try_from(*n).ok(),
+            Operand::Immediate(Immediate::Unsigned(n)) => u32::try_from(*n).ok(),
+            _ => None,
+        };
+        value.ok_or_else(|| self.malformed(i, format!("operand {} must be a literal", index + 1)))
+    }
+}

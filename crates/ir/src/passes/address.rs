@@ -1,0 +1,107 @@
+//! Addresses: constants leave them for the offset of the access.
+//!
+//! `[(base + 64) + i]` and `[base + (i + 16) · 4]` become `[(base + i) + 64]` and `[(base + i · 4) + 64]`, so that the
+//! accesses of an unrolled loop share one register. `ptxas` does so only for sums that end in the constant.
+
+use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
+use crate::kernel::{Inst, Kernel, Value};
+use crate::op::{Binary, Op};
+use crate::types::Type;
+
+/// Folds constants of a verified kernel into offsets. What computed them is left behind, for
+/// [`dead`](super::dead()); bases that became equal are for [`number`](super::number()) to merge.
+pub fn address(kernel: &mut Kernel) {
+    rewrite(kernel, &mut Address);
+}
+
+/// How far into an address to look.
+const MAX_DEPTH: u32 = 12;
+
+struct Address;
+
+impl Rule for Address {
+    fn apply(&mut self, rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
+        let (offset, elements, element) = match &inst.op {
+            Op::Load { offset, .. } => (*offset, inst.results.len(), inst.results.first()),
+            Op::Store { offset, guarded, .. } => {
+                (*offset, inst.args.len() - 1 - usize::from(*guarded), inst.args.get(1))
+            }
+            _ => return Outcome::Keep(inst),
+        };
+        let Some(&element) = element else { return Outcome::Keep(inst) };
+        let width = i64::from(rw.type_of(element).bytes()) * elements as i64;
+        let base = inst.args[0];
+        let constant = match rw.type_of(base) {
+            Type::U64 => constant_part(rw, base, 0) as i64,
+            // Shared addresses: 32 bits, of which an offset below zero has the upper half.
+            _ => i64::from(constant_part(rw, base, 0) as u32 as i32),
+        };
+        // The offset must stay a multiple of the width: the rest of the address alone need not be aligned.
+        let sum = i64::from(offset).checked_add(constant).filter(|sum| constant != 0 && sum % width == 0);
+        let Some(sum) = sum.and_then(|sum| i32::try_from(sum).ok()) else { return Outcome::Keep(inst) };
+        inst.args[0] = variable_part(rw, base, 0);
+        if let Op::Load { offset, .. } | Op::Store { offset, .. } = &mut inst.op {
+            *offset = sum;
+        }
+        Outcome::Keep(inst)
+    }
+}
+
+/// A sum or a scaling that an address may be made of; not one of constants alone, which has no variable part.
+enum Part {
+    Sum(Value, Value),
+    Times(Value, Value, Binary, u64),
+    Other,
+}
+
+fn part(rw: &Rewriter<'_>, v: Value, depth: u32) -> Part {
+    if depth > MAX_DEPTH {
+        return Part::Other;
+    }
+    let constant = |v| rw.constant(v).is_some();
+    if let Some((a, b)) = rw.binary_operands(v, Binary::Add).filter(|&(a, b)| !(constant(a) && constant(b))) {
+        return Part::Sum(a, b);
+    }
+    for op in [Binary::Mul, Binary::Shl] {
+        if let Some((a, b)) = rw.binary_operands(v, op).filter(|&(a, _)| !constant(a))
+            && let Some(bits) = rw.constant(b)
+        {
+            let factor = if op == Binary::Mul { bits } else { 1u64.checked_shl(bits as u32).unwrap_or(0) };
+            return Part::Times(a, b, op, factor);
+        }
+    }
+    Part::Other
+}
+
+/// The constant summand of an address, modulo its width.
+fn constant_part(rw: &Rewriter<'_>, v: Value, depth: u32) -> u64 {
+    if let Some(bits) = rw.constant(v) {
+        // A bare constant is a base, not an offset.
+        return if depth == 0 { 0 } else { bits };
+    }
+    match part(rw, v, depth) {
+        Part::Sum(a, b) => constant_part(rw, a, depth + 1).wrapping_add(constant_part(rw, b, depth + 1)),
+        Part::Times(a, _, _, factor) => constant_part(rw, a, depth + 1).wrapping_mul(factor),
+        Part::Other => 0,
+    }
+}
+
+/// The address without it.
+fn variable_part(rw: &mut Rewriter<'_>, v: Value, depth: u32) -> Value {
+    if constant_part(rw, v, depth) == 0 {
+        return v;
+    }
+    match part(rw, v, depth) {
+        Part::Sum(a, b) if rw.constant(b).is_some() => variable_part(rw, a, depth + 1),
+        Part::Sum(a, b) if rw.constant(a).is_some() => variable_part(rw, b, depth + 1),
+        Part::Sum(a, b) => {
+            let (a, b) = (variable_part(rw, a, depth + 1), variable_part(rw, b, depth + 1));
+            rw.binary(Binary::Add, a, b)
+        }
+        Part::Times(a, by, op, _) => {
+            let a = variable_part(rw, a, depth + 1);
+            rw.binary(op, a, by)
+        }
+        Part::Other => v,
+    }
+}

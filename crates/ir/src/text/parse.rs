@@ -1,0 +1,473 @@
+//! Parsing.
+
+use super::TextError;
+use super::lexer::{Kind, Token, tokens};
+use super::literal;
+use crate::kernel::{
+    Block, Inst, Kernel, LocationId, Param, Pointer, RegisterId, SharedId, SharedVariable, Value,
+};
+use crate::op::{Binary, Comparison, Op, Shuffle, Space, Special, Unary};
+use crate::types::Type;
+use crate::verify::MAX_DEPTH;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use warpsmith_types::{Inlined, Location};
+
+/// Values that a text may number: a bound on what a short text can make us allocate.
+const MAX_VALUES: u32 = 1 << 24;
+
+/// Reads a kernel. Only the form is checked; what it means is for [`verify`](crate::verify()).
+pub fn parse(text: &str) -> Result<Kernel, TextError> {
+    let mut parser = Parser { tokens: tokens(text)?, next: 0, kernel: Kernel::default(), types: vec![], places: FxHashMap::default() };
+    parser.kernel()?;
+    let mut kernel = parser.kernel;
+    for (i, ty) in parser.types.into_iter().enumerate() {
+        let missing = || TextError { line: 1, column: 1, message: format!("%{i} has no type; list it as `unused`") };
+        kernel.values.push(ty.ok_or_else(missing)?);
+    }
+    Ok(kernel)
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    next: usize,
+    kernel: Kernel,
+    types: Vec<Option<Type>>,
+    places: FxHashMap<Location, LocationId>,
+}
+
+type Parsed<T> = Result<T, TextError>;
+type Args = SmallVec<[Value; 3]>;
+
+impl Parser {
+    fn token(&self) -> &Token {
+        // The last token is the end, and `advance` never passes it.
+        &self.tokens[self.next]
+    }
+
+    fn peek(&self) -> &Kind {
+        &self.token().kind
+    }
+
+    fn advance(&mut self) -> Kind {
+        let kind = self.peek().clone();
+        if kind != Kind::End {
+            self.next += 1;
+        }
+        kind
+    }
+
+    fn fail<T>(&self, message: impl Into<String>) -> Parsed<T> {
+        let Token { line, column, .. } = *self.token();
+        Err(TextError { line, column, message: message.into() })
+    }
+
+    fn expected<T>(&self, what: &str) -> Parsed<T> {
+        self.fail(format!("expected {what}, found {}", self.peek().describe()))
+    }
+
+    fn is(&self, c: char) -> bool {
+        *self.peek() == Kind::Punctuation(c)
+    }
+
+    fn eat(&mut self, c: char) -> bool {
+        let is = self.is(c);
+        self.next += usize::from(is);
+        is
+    }
+
+    fn punctuation(&mut self, c: char) -> Parsed<()> {
+        if self.eat(c) { Ok(()) } else { self.expected(&format!("`{c}`")) }
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Kind::Word(w) if w == word)
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let is = self.is_word(word);
+        self.next += usize::from(is);
+        is
+    }
+
+    fn keyword(&mut self, word: &str) -> Parsed<()> {
+        if self.eat_word(word) { Ok(()) } else { self.expected(&format!("`{word}`")) }
+    }
+
+    fn name(&mut self) -> Parsed<String> {
+        match self.peek().clone() {
+            Kind::Word(name) | Kind::Quoted(name) => {
+                self.next += 1;
+                Ok(name)
+            }
+            _ => self.expected("a name"),
+        }
+    }
+
+    fn number(&mut self) -> Parsed<u32> {
+        match self.peek() {
+            Kind::Number(n) => match n.parse() {
+                Ok(n) => {
+                    self.next += 1;
+                    Ok(n)
+                }
+                Err(_) => self.expected("a u32"),
+            },
+            _ => self.expected("a number"),
+        }
+    }
+
+    fn ty(&mut self) -> Parsed<Type> {
+        let ty = match self.peek() {
+            Kind::Word(word) => Type::from_name(word),
+            _ => None,
+        };
+        match ty {
+            Some(ty) => {
+                self.next += 1;
+                Ok(ty)
+            }
+            None => self.expected("a type"),
+        }
+    }
+
+    fn value(&mut self) -> Parsed<Value> {
+        match *self.peek() {
+            Kind::Value(n) => {
+                self.next += 1;
+                Ok(Value(n))
+            }
+            _ => self.expected("a value"),
+        }
+    }
+
+    fn register(&mut self) -> Parsed<RegisterId> {
+        match *self.peek() {
+            Kind::Register(n) => {
+                self.next += 1;
+                Ok(RegisterId(n))
+            }
+            _ => self.expected("a register"),
+        }
+    }
+
+    /// `%3: f32`
+    fn typed(&mut self) -> Parsed<Value> {
+        let v = self.value()?;
+        self.punctuation(':')?;
+        if v.0 >= MAX_VALUES {
+            return self.fail(format!("{v} is numbered too high"));
+        }
+        let i = v.0 as usize;
+        if self.types.len() <= i {
+            self.types.resize(i + 1, None);
+        }
+        let here = self.next;
+        let ty = self.ty()?;
+        match self.types[i].replace(ty) {
+            Some(other) if other != ty => {
+                self.next = here;
+                self.fail(format!("{v} is also declared as {other}"))
+            }
+            _ => Ok(v),
+        }
+    }
+
+    fn literal(&mut self, ty: Option<Type>) -> Parsed<u64> {
+        let here = self.next;
+        let sign = if self.eat('-') { "-" } else { "" };
+        let bits = match self.advance() {
+            Kind::Number(text) | Kind::Word(text) => literal::read(ty, &format!("{sign}{text}")),
+            _ => None,
+        };
+        match bits {
+            Some(bits) => Ok(bits),
+            None => {
+                self.next = here;
+                self.expected(&ty.map_or("bits in hexadecimal".into(), |t| format!("a literal of type {t}")))
+            }
+        }
+    }
+
+    fn kernel(&mut self) -> Parsed<()> {
+        self.keyword("kernel")?;
+        self.kernel.name = self.name()?;
+        self.punctuation('(')?;
+        while !self.eat(')') {
+            let name = self.name()?;
+            self.punctuation(':')?;
+            let ty = self.ty()?;
+            let pointer = match self.eat_word("pointer") {
+                true => {
+                    let tensor = self.name()?;
+                    self.keyword("align")?;
+                    Some(Pointer { tensor, align: self.number()? })
+                }
+                false => None,
+            };
+            self.kernel.params.push(Param { name, ty, pointer });
+            if !self.is(')') {
+                self.punctuation(',')?;
+            }
+        }
+        if self.eat_word("block") {
+            let x = self.number()?;
+            self.punctuation(',')?;
+            let y = self.number()?;
+            self.punctuation(',')?;
+            self.kernel.block = Some([x, y, self.number()?]);
+        }
+        self.punctuation('{')?;
+        self.declarations()?;
+        self.kernel.body = self.block(0)?;
+        match self.peek() {
+            Kind::End => Ok(()),
+            _ => self.expected("the end"),
+        }
+    }
+
+    fn declarations(&mut self) -> Parsed<()> {
+        loop {
+            if self.eat_word("shared") {
+                let name = self.name()?;
+                self.punctuation(':')?;
+                let bytes = self.number()?;
+                self.keyword("align")?;
+                let align = self.number()?;
+                self.kernel.shared.push(SharedVariable { name, bytes, align });
+            } else if self.eat_word("register") {
+                let expected = self.kernel.registers.len() as u32;
+                if self.register()? != RegisterId(expected) {
+                    return self.fail(format!("registers are declared in order; this should be ${expected}"));
+                }
+                self.punctuation(':')?;
+                let ty = self.ty()?;
+                self.kernel.registers.push(ty);
+            } else if self.eat_word("unused") {
+                self.typed()?;
+                while self.eat(',') {
+                    self.typed()?;
+                }
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The rest of a block whose brace is open.
+    fn block(&mut self, depth: usize) -> Parsed<Block> {
+        if depth > MAX_DEPTH {
+            return self.fail(format!("blocks are nested more than {MAX_DEPTH} deep"));
+        }
+        let mut block = vec![];
+        while !self.eat('}') {
+            let inst = self.inst(depth)?;
+            block.push(inst);
+        }
+        Ok(block)
+    }
+
+    fn inst(&mut self, depth: usize) -> Parsed<Inst> {
+        let mut results = SmallVec::new();
+        if matches!(self.peek(), Kind::Value(_)) {
+            results.push(self.typed()?);
+            while self.eat(',') {
+                results.push(self.typed()?);
+            }
+            self.punctuation('=')?;
+        }
+        let result = results.first().and_then(|v: &Value| self.types[v.0 as usize]);
+        let here = self.next;
+        let Kind::Word(word) = self.advance() else {
+            self.next = here;
+            return self.expected("an operation");
+        };
+        let mut args = Args::new();
+        let mut op = match word.as_str() {
+            "const" => Op::Const(self.literal(result)?),
+            "param" => {
+                let names = self.kernel.params.iter().map(|p| p.name.clone()).collect();
+                Op::Param(self.reference(names, "parameter")?)
+            }
+            "shared_address" => {
+                let names = self.kernel.shared.iter().map(|s| s.name.clone()).collect();
+                Op::SharedAddress(SharedId(self.reference(names, "shared variable")?))
+            }
+            "special" => {
+                let name = self.name()?;
+                match Special::from_name(&name) {
+                    Some(special) => Op::Special(special),
+                    None => return self.fail(format!("`{name}` is no special value")),
+                }
+            }
+            "get" => Op::Get(self.register()?),
+            "set" => {
+                let register = self.register()?;
+                self.eat(',');
+                Op::Set(register)
+            }
+            "for" => {
+                let index = self.typed()?;
+                self.keyword("in")?;
+                Op::For { index, body: vec![] }
+            }
+            _ => match simple(&word) {
+                Some(op) => op,
+                None => {
+                    self.next = here;
+                    return self.fail(format!("`{word}` is no operation"));
+                }
+            },
+        };
+        match &mut op {
+            Op::Load { offset, fill, .. } => {
+                *offset = self.address(&mut args)?;
+                self.more(&mut args)?;
+                if self.eat_word("else") {
+                    *fill = Some(self.literal(result)?);
+                }
+            }
+            Op::Store { offset, guarded, .. } => {
+                *offset = self.address(&mut args)?;
+                self.more(&mut args)?;
+                // An `if` on the next line is an instruction.
+                let same_line = self.tokens[self.next - 1].line == self.token().line;
+                if same_line && self.eat_word("if") {
+                    *guarded = true;
+                    if matches!(self.peek(), Kind::Value(_)) && self.tokens[self.next - 1].line == self.token().line {
+                        args.push(self.value()?);
+                    }
+                }
+            }
+            _ if matches!(self.peek(), Kind::Value(_)) && self.tokens[self.next - 1].line == self.token().line => {
+                args.push(self.value()?);
+                self.more(&mut args)?;
+            }
+            _ => {}
+        }
+        let location = self.location()?;
+        match &mut op {
+            Op::If { then, otherwise } => {
+                self.punctuation('{')?;
+                *then = self.block(depth + 1)?;
+                if self.eat_word("else") {
+                    self.punctuation('{')?;
+                    *otherwise = self.block(depth + 1)?;
+                }
+            }
+            Op::For { body, .. } | Op::Loop { body } => {
+                self.punctuation('{')?;
+                *body = self.block(depth + 1)?;
+            }
+            _ => {}
+        }
+        Ok(Inst { op, args, results, location })
+    }
+
+    /// `, %1, %2`
+    fn more(&mut self, args: &mut Args) -> Parsed<()> {
+        while self.eat(',') {
+            args.push(self.value()?);
+        }
+        Ok(())
+    }
+
+    /// `[%0 + 16]`
+    fn address(&mut self, args: &mut Args) -> Parsed<i32> {
+        self.punctuation('[')?;
+        if !matches!(self.peek(), Kind::Punctuation(_)) {
+            args.push(self.value()?);
+        }
+        let sign = if self.eat('+') { 1 } else if self.eat('-') { -1 } else { 0 };
+        let offset = if sign == 0 { 0 } else { sign * i64::from(self.number()?) };
+        let Ok(offset) = i32::try_from(offset) else { return self.fail("this offset does not fit 32 bits") };
+        self.punctuation(']')?;
+        Ok(offset)
+    }
+
+    /// Something declared, by name or number.
+    fn reference(&mut self, names: Vec<String>, what: &str) -> Parsed<u32> {
+        if matches!(self.peek(), Kind::Number(_)) {
+            return self.number();
+        }
+        let here = self.next;
+        let name = self.name()?;
+        match names.iter().position(|n| *n == name) {
+            Some(i) => Ok(i as u32),
+            None => {
+                self.next = here;
+                self.fail(format!("no {what} is called `{name}`"))
+            }
+        }
+    }
+
+    fn location(&mut self) -> Parsed<LocationId> {
+        let Some(location) = self.place(0)? else { return Ok(LocationId::NONE) };
+        let new = LocationId(self.kernel.locations.len() as u32);
+        let id = *self.places.entry(location.clone()).or_insert(new);
+        if id == new {
+            self.kernel.locations.push(location);
+        }
+        Ok(id)
+    }
+
+    fn place(&mut self, depth: usize) -> Parsed<Option<Location>> {
+        let Kind::Place { file, line, column } = self.peek().clone() else { return Ok(None) };
+        if depth > MAX_DEPTH {
+            return self.fail("this chain of calls is too long");
+        }
+        self.next += 1;
+        let mut location = Location::new(file, line, column);
+        if self.eat_word("in") {
+            let function = self.name()?;
+            let Some(at) = self.place(depth + 1)? else { return self.expected("`@` and the place of the call") };
+            location.inlined_at = Some(Arc::new(Inlined { function: function.into(), at }));
+        }
+        Ok(Some(location))
+    }
+}
+
+/// An operation that its word says all about, or all but operands and blocks.
+fn simple(word: &str) -> Option<Op> {
+    let op = match word {
+        "fma" => Op::Fma,
+        "select" => Op::Select,
+        "convert" => Op::Convert,
+        "bitcast" => Op::Bitcast,
+        "pack.f16" => Op::Pack { bf16: false },
+        "pack.bf16" => Op::Pack { bf16: true },
+        "unpack" => Op::Unpack,
+        "barrier" => Op::Barrier,
+        "wait_for_upstream" => Op::WaitForUpstream,
+        "launch_dependents" => Op::LaunchDependents,
+        "if" => Op::If { then: vec![], otherwise: vec![] },
+        "loop" => Op::Loop { body: vec![] },
+        "break_if" => Op::BreakIf,
+        "exit_if" => Op::ExitIf,
+        _ => return dotted(word).or_else(|| arithmetic(word)),
+    };
+    Some(op)
+}
+
+fn dotted(word: &str) -> Option<Op> {
+    let (head, rest) = word.split_once('.')?;
+    match head {
+        "shuffle" => Shuffle::from_name(rest).map(Op::Shuffle),
+        "store" => Space::from_name(rest).map(|space| Op::Store { space, offset: 0, guarded: false }),
+        "load" => {
+            let (space, read_only) = match rest.strip_suffix(".read_only") {
+                Some(space) => (space, true),
+                None => (rest, false),
+            };
+            Space::from_name(space).map(|space| Op::Load { space, offset: 0, fill: None, read_only })
+        }
+        _ => None,
+    }
+}
+
+fn arithmetic(word: &str) -> Option<Op> {
+    let unary = Unary::from_name(word).map(Op::Unary);
+    let binary = || Binary::from_name(word).map(Op::Binary);
+    unary.or_else(binary).or_else(|| Comparison::from_name(word).map(Op::Compare))
+}

@@ -1,0 +1,58 @@
+//! RMS normalisation over the last dimension (Zhang & Sennrich 2019, arXiv:1910.07467):
+//! `y[r, c] = x[r, c] / √(mean x[r]² + eps) · weight[c]`.
+//!
+//! `x` and `y` are (rows, dim), `weight` is (dim); bf16, f16 or f32, each of its own dtype; `dim` from 1 to 49,152, any
+//! number of rows, rows any stride ≥ `dim` apart. Arithmetic is f32. `y` may be `x` itself.
+//!
+//! Squares are formed in f32: from |x| about 1.8·10¹⁹ on they overflow, and the row becomes 0, as in PyTorch. NaN passes
+//! through the whole row.
+
+mod kernel;
+mod plan;
+pub mod reference;
+
+pub use kernel::{RmsNorm, RmsNormArgs, RmsNormParams};
+
+use crate::cache::Configs;
+use warpsmith_dsl::{ArgumentError, TensorArg};
+use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Stream};
+
+static KERNELS: Configs<RmsNorm> = Configs::new();
+
+/// Launches RMS normalisation of `x` into `y` on a stream; without `weight`, it is 1.
+///
+/// # Errors
+/// [`LaunchError`] names the argument that is not right: a wrong rank, shapes that differ, a dtype other than bf16, f16
+/// and f32, a row longer than 49,152, an inner stride other than 1, an `eps` that is negative or no number.
+pub fn rms_norm(
+    x: &TensorArg,
+    weight: Option<&TensorArg>,
+    y: &mut TensorArg,
+    eps: f32,
+    stream: &Stream,
+) -> Result<LaunchOutcome, LaunchError> {
+    bind(x, weight, y, eps, stream.device())?.launch(stream)
+}
+
+/// Checks the arguments and compiles the kernel that [`rms_norm`] takes for them, without launching it.
+///
+/// # Errors
+/// As [`rms_norm`].
+pub fn bind(
+    x: &TensorArg,
+    weight: Option<&TensorArg>,
+    y: &mut TensorArg,
+    eps: f32,
+    device: &Device,
+) -> Result<Bound, LaunchError> {
+    let kernel = RmsNorm::plan(x, weight, y, eps)?;
+    KERNELS.get(kernel).bind(&RmsNormArgs { x, weight, y, eps }, device)
+}
+
+/// The kernel that [`rms_norm`] takes for these arguments.
+///
+/// # Errors
+/// As [`rms_norm`].
+pub fn plan(x: &TensorArg, weight: Option<&TensorArg>, y: &TensorArg, eps: f32) -> Result<RmsNorm, ArgumentError> {
+    RmsNorm::plan(x, weight, y, eps)
+}

@@ -1,0 +1,26 @@
+//! Which kernel takes which arguments.
+
+use super::RmsNorm;
+use crate::rows::{RowPlan, check, check_vector, vector};
+use warpsmith_dsl::{ArgumentError, TensorArg};
+
+impl RmsNorm {
+    pub(super) fn plan(
+        x: &TensorArg,
+        weight: Option<&TensorArg>,
+        y: &TensorArg,
+        eps: f32,
+    ) -> Result<RmsNorm, ArgumentError> {
+        let dim = check(&[("x", x), ("y", y)])?;
+        if let Some(w) = weight {
+            check_vector("weight", w, dim)?;
+        }
+        if eps.is_nan() || eps < 0.0 {
+            let expected = "a number of at least 0".into();
+            return Err(ArgumentError::Unexpected { name: "eps", expected, got: eps.to_string() });
+        }
+        // The weight is read once for each row, from cache: it narrows an access only when it is misaligned itself.
+        let rows = RowPlan::new(dim, vector(&[x, y]))?;
+        Ok(RmsNorm { input: x.dtype, output: y.dtype, weight: weight.map(|w| w.dtype), dim, rows })
+    }
+}

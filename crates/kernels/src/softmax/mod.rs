@@ -1,0 +1,60 @@
+//! Softmax over the last dimension: `y[r, c] = exp(x[r, c] − max x[r]) / Σ exp(x[r, ·] − max x[r])`.
+//!
+//! `x` and `y` are (rows, dim), bf16, f16 or f32, each of its own dtype; `dim` from 1 to 49,152, any number of rows, rows
+//! any stride ≥ `dim` apart. Arithmetic is f32. `y` may be `x` itself.
+//!
+//! A row with a NaN or with +∞ is all NaN, and so is a row of nothing but −∞, as in PyTorch: there is no distribution to
+//! give. Elsewhere −∞ has probability 0.
+
+mod kernel;
+mod plan;
+pub mod reference;
+
+pub use kernel::{Softmax, SoftmaxArgs, SoftmaxParams};
+
+use crate::cache::Configs;
+use warpsmith_dsl::{ArgumentError, TensorArg};
+use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Stream};
+
+static KERNELS: Configs<Softmax> = Configs::new();
+
+/// Launches softmax of `x` into `y` on a stream.
+///
+/// # Errors
+/// [`LaunchError`] names the argument that is not right: a rank other than 2, shapes that differ, a dtype other than
+/// bf16, f16 and f32, a row longer than 49,152, an inner stride other than 1.
+///
+/// ```
+/// use warpsmith_kernels::softmax;
+/// use warpsmith_runtime::{Device, Tensor};
+/// use warpsmith_types::{Chip, DType};
+///
+/// let device = Device::emulated(Chip::H200);
+/// let x: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+/// let x = Tensor::from_bytes(&device, "x", DType::F32, &[1, 4], &x)?;
+/// let mut y = Tensor::new(&device, "y", DType::F32, &[1, 4])?;
+/// softmax(x.arg(), y.arg_mut(), &device.default_stream())?;
+/// let last = f32::from_le_bytes(y.to_bytes()?[12..].try_into()?);
+/// assert!((last - 0.643_914_3).abs() < 1e-6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn softmax(x: &TensorArg, y: &mut TensorArg, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
+    bind(x, y, stream.device())?.launch(stream)
+}
+
+/// Checks the arguments and compiles the kernel that [`softmax`] takes for them, without launching it.
+///
+/// # Errors
+/// As [`softmax`].
+pub fn bind(x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Bound, LaunchError> {
+    let kernel = Softmax::plan(x, y)?;
+    KERNELS.get(kernel).bind(&SoftmaxArgs { x, y }, device)
+}
+
+/// The kernel that [`softmax`] takes for these arguments.
+///
+/// # Errors
+/// As [`softmax`].
+pub fn plan(x: &TensorArg, y: &TensorArg) -> Result<Softmax, ArgumentError> {
+    Softmax::plan(x, y)
+}

@@ -1,0 +1,133 @@
+//! Softmax against its float64 reference, on the device of the run.
+
+mod common;
+
+use common::{DTYPES, LENGTHS, Placement, ROWS, Random, assert_right, device, matrix, output, rounded};
+use warpsmith_kernels::softmax;
+use warpsmith_kernels::softmax::reference;
+use warpsmith_runtime::Tensor;
+use warpsmith_types::DType;
+
+fn expected(values: &[f64], dim: usize) -> Vec<f64> {
+    values.chunks(dim).flat_map(reference::softmax).collect()
+}
+
+fn check(what: &str, [input, out]: [DType; 2], rows: usize, dim: usize, at: Placement, values: &[f64]) {
+    let values = rounded(input, values);
+    let x = matrix("x", input, rows, dim, at, &values);
+    let mut y = output(out, rows, dim, at);
+    let before = y.to_bytes().unwrap();
+    let outcome = softmax(x.arg(), y.arg_mut(), &device().default_stream()).unwrap();
+    assert_right(what, &outcome, &y, at, &expected(&values, dim), &before);
+}
+
+#[test]
+fn every_dtype_length_and_row_count() {
+    let mut random = Random::new();
+    for dtype in DTYPES {
+        for dim in LENGTHS {
+            for rows in ROWS {
+                let values = random.normals(rows * dim, 3.0);
+                check(&format!("{dtype} {rows} × {dim}"), [dtype; 2], rows, dim, Placement::dense(dim), &values);
+            }
+        }
+    }
+}
+
+#[test]
+fn large_and_tiny_values() {
+    let mut random = Random::new();
+    for dtype in DTYPES {
+        let largest = match dtype {
+            DType::F16 => 65504.0,
+            _ => 3.0e38,
+        };
+        for dim in [1, 31, 100, 4096, 5000] {
+            for scale in [1e-30, 1e-6, 30.0, 1e4, largest] {
+                let values: Vec<f64> =
+                    random.normals(3 * dim, scale).iter().map(|v| v.clamp(-largest, largest)).collect();
+                let what = format!("{dtype} 3 × {dim} of size {scale:e}");
+                check(&what, [dtype; 2], 3, dim, Placement::dense(dim), &values);
+            }
+        }
+    }
+}
+
+#[test]
+fn infinities_and_nan() {
+    let mut random = Random::new();
+    for dtype in DTYPES {
+        for dim in [1, 7, 100, 1000, 4096, 4100] {
+            let mut values = random.normals(6 * dim, 1.0);
+            // Row 0: some −∞. Row 1: all −∞. Row 2: one number among −∞. Row 3: a NaN. Row 4: +∞. Row 5: numbers.
+            (0..dim / 2).for_each(|_| values[random.below(dim)] = f64::NEG_INFINITY);
+            values[random.below(dim)] = 1.0;
+            values[dim..3 * dim].fill(f64::NEG_INFINITY);
+            values[2 * dim + random.below(dim)] = 2.0;
+            values[3 * dim + random.below(dim)] = f64::NAN;
+            values[4 * dim + random.below(dim)] = f64::INFINITY;
+            check(&format!("{dtype} 6 × {dim}"), [dtype; 2], 6, dim, Placement::dense(dim), &values);
+        }
+    }
+}
+
+#[test]
+fn strided_rows_and_unaligned_bases() {
+    let mut random = Random::new();
+    for dtype in DTYPES {
+        for (dim, stride, offset) in
+            [(128, 136, 0), (128, 129, 0), (4096, 4096, 1), (4096, 4100, 2), (31, 64, 3), (1, 5, 1)]
+        {
+            let at = Placement { stride, offset };
+            let values = random.normals(5 * dim, 2.0);
+            check(&format!("{dtype} 5 × {dim} {at:?}"), [dtype; 2], 5, dim, at, &values);
+        }
+    }
+}
+
+#[test]
+fn input_and_output_of_different_dtypes() {
+    let mut random = Random::new();
+    for input in DTYPES {
+        for out in DTYPES {
+            for dim in [100, 111, 4096] {
+                let values = random.normals(3 * dim, 2.0);
+                check(&format!("{input} to {out}, 3 × {dim}"), [input, out], 3, dim, Placement::dense(dim), &values);
+            }
+        }
+    }
+}
+
+#[test]
+fn in_place() {
+    let (rows, dim, at) = (5, 1000, Placement::dense(1000));
+    let values = rounded(DType::BF16, &Random::new().normals(rows * dim, 2.0));
+    let mut x = matrix("x", DType::BF16, rows, dim, at, &values);
+    let (before, view) = (x.to_bytes().unwrap(), x.arg().clone());
+    let outcome = softmax(&view, x.arg_mut(), &device().default_stream()).unwrap();
+    assert_right("in place", &outcome, &x, at, &expected(&values, dim), &before);
+}
+
+#[test]
+fn bad_arguments_are_named() {
+    let refused = |dtype, shape: &[usize], other: &[usize], change: fn(&mut warpsmith_dsl::TensorArg)| {
+        let mut x = Tensor::new(&device(), "x", dtype, shape).unwrap();
+        let mut y = Tensor::new(&device(), "y", dtype, other).unwrap();
+        change(x.arg_mut());
+        softmax(x.arg(), y.arg_mut(), &device().default_stream()).unwrap_err().to_string()
+    };
+    let f32s = DType::F32;
+    assert_eq!(refused(f32s, &[4], &[4], |_| ()), "`x`: expected 2 dimensions (rows, dim), got shape [4]");
+    assert_eq!(refused(f32s, &[2, 4], &[2, 5], |_| ()), "`y`: `dim` is 5, but `x` has 4");
+    assert_eq!(refused(f32s, &[2, 4], &[3, 4], |_| ()), "`y`: `rows` is 3, but `x` has 2");
+    assert_eq!(refused(DType::I32, &[2, 4], &[2, 4], |_| ()), "`x`: expected elements of f32, f16 or bf16, got i32");
+    assert_eq!(refused(f32s, &[2, 0], &[2, 0], |_| ()), "`x`: expected rows of 1 to 49152 elements, got 0");
+    assert_eq!(refused(f32s, &[1, 49153], &[1, 49153], |_| ()), "`x`: expected rows of 1 to 49152 elements, got 49153");
+    assert_eq!(
+        refused(f32s, &[2, 4], &[2, 4], |x| x.strides = vec![1, 2]),
+        "`x`: expected a stride of 1 along `dim`, got 2; copy it to a dense tensor first"
+    );
+    let misaligned = refused(f32s, &[2, 4], &[2, 4], |x| x.address += 2);
+    assert!(misaligned.starts_with("`x`: the address 0x"), "{misaligned}");
+    assert!(misaligned.ends_with("is not a multiple of the 4 bytes of a f32"), "{misaligned}");
+}

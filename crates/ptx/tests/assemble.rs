@@ -1,0 +1,89 @@
+//! The table against the assembler: every alternative of every row, for the version and target that the row names.
+//!
+//! Skipped, aloud, where there is no `ptxas` (`WARPSMITH_PTXAS`, or on the path).
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::Command;
+use warpsmith_ptx::Module;
+use warpsmith_types::{PtxVersion, Target};
+
+fn ptxas() -> Option<PathBuf> {
+    let named = std::env::var_os("WARPSMITH_PTXAS").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    named.or_else(|| std::env::split_paths(&path).map(|p| p.join("ptxas")).find(|p| p.is_file()))
+}
+
+/// What the assembler says against a module, with the lines it speaks of.
+fn complaints(ptxas: &PathBuf, module: &Module) -> Vec<String> {
+    let text = module.to_string();
+    let file = std::env::temp_dir().join(format!(
+        "warpsmith-{}-{}-{}.ptx",
+        std::process::id(),
+        module.target,
+        module.version
+    ));
+    std::fs::write(&file, &text).unwrap();
+    let output = Command::new(ptxas)
+        .args(["--compile-only", "-O0", "-arch", &module.target.to_string(), "-o", "/dev/null"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let mut complaints: Vec<String> = vec![];
+    for line in said.lines().filter(|l| l.contains("error") || l.contains("fatal")) {
+        let number = line.split("line ").nth(1).and_then(|l| l.split(';').next()).and_then(|n| n.parse::<usize>().ok());
+        let source = number.and_then(|n| text.lines().nth(n - 1)).unwrap_or("").trim();
+        let what = line.split_once("; ").map_or(line, |(_, what)| what);
+        complaints.push(format!("{} {}: {source}   {what}", module.target, module.version));
+    }
+    if complaints.is_empty() && !output.status.success() {
+        complaints.push(said);
+    }
+    complaints
+}
+
+#[test]
+fn every_row_assembles() {
+    let Some(ptxas) = ptxas() else {
+        println!("skipped 1 test: no ptxas");
+        return;
+    };
+    let modules = common::modules();
+    let mut all = vec![];
+    for module in &modules {
+        all.extend(complaints(&ptxas, module));
+    }
+    assert!(all.is_empty(), "{} complaints in {} modules:\n{}", all.len(), modules.len(), all.join("\n"));
+}
+
+/// Instructions that the assembler takes in an older version, or for an older target, than the table says.
+#[test]
+#[ignore = "a survey for authors of rows"]
+fn floors_are_tight() {
+    let Some(ptxas) = ptxas() else { return };
+    let minors = |major, minors: std::ops::RangeInclusive<u8>| minors.map(move |minor| PtxVersion::new(major, minor));
+    let versions: Vec<_> = minors(7, 0..=8).chain(minors(8, 0..=8)).collect();
+    let older = [(86, 80), (89, 86), (90, 89), (100, 90)];
+    for module in common::modules() {
+        let floor = module.target.version_floor();
+        let mut below = vec![];
+        if let Some(version) = versions.iter().rev().find(|v| **v < module.version && **v >= floor) {
+            below.push(Module { version: *version, ..module.clone() });
+        }
+        if let Some((_, number)) = older.iter().find(|(n, _)| *n == module.target.number && !module.target.specific) {
+            below.push(Module { target: Target { number: *number, specific: false }, ..module.clone() });
+        }
+        for older in below {
+            let text = older.to_string();
+            let complaints = complaints(&ptxas, &older).join("\n");
+            let instructions = text.lines().filter(|l| l.ends_with(';') && l.starts_with('\t') && !l.contains("\t."));
+            for line in instructions.filter(|l| !complaints.contains(l.trim())) {
+                let (had, has) = ((module.target, module.version), (older.target, older.version));
+                println!("{} {}, also in {} {}: {}", had.0, had.1, has.0, has.1, line.trim());
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What is printed parses back to the same, for every alternative of every row of the table.
+
+mod common;
+
+use warpsmith_ptx::{parse, table};
+
+#[test]
+fn every_row_comes_back() {
+    let modules = common::modules();
+    let mut instructions = 0;
+    for module in &modules {
+        let text = module.to_string();
+        let parsed = common::without_lines(parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}")));
+        let (before, after) = (&module.functions[0], &parsed.functions[0]);
+        for (a, b) in before.instructions().zip(after.instructions()) {
+            assert_eq!(a, b, "{}", a.display(before, module));
+            instructions += 1;
+        }
+        assert_eq!(*module, parsed);
+    }
+    println!("{instructions} instructions of {} rows", table::forms().len());
+}
+
+#[test]
+fn every_row_resolves() {
+    for module in &common::modules() {
+        for instruction in module.functions[0].instructions() {
+            let form = table::resolve(instruction).unwrap_or_else(|e| panic!("{e}"));
+            // An earlier row may have it too; then both must ask for the same.
+            assert!(form.floor(instruction).0 <= module.version, "{instruction}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Kernels compiled when they are first launched, and found again after that.
+
+use crate::device::{Device, DeviceId, Function, LaunchOutcome, LaunchShape, Stream};
+use crate::error::Error;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use warpsmith_dsl::{ArgumentError, Arguments, CompileError, Compiled, Kernel, Launch, Params, Signature};
+
+/// Why a launch failed.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The kernel does not compile for these arguments.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The device refused, or broke.
+    #[error(transparent)]
+    Device(#[from] Error),
+}
+
+impl From<ArgumentError> for LaunchError {
+    fn from(e: ArgumentError) -> LaunchError {
+        LaunchError::Compile(CompileError::Arguments(vec![e]))
+    }
+}
+
+/// A kernel with its compiled forms: one for each device and signature it was launched with.
+pub struct Jit<K: Kernel> {
+    kernel: K,
+    loaded: RwLock<FxHashMap<Key, Arc<Loaded>>>,
+}
+
+type Key = (DeviceId, [usize; 3], Signature);
+
+/// A compiled kernel on a device.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What compiling gave.
+    pub compiled: Compiled,
+    /// The function on the device.
+    pub function: Function,
+}
+
+/// A kernel with the arguments of one launch, ready to go as often as wanted. It borrows nothing: the tensors must live
+/// until the last launch has ended.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    device: Device,
+    /// What runs; `None` when the grid is empty and there is nothing to do.
+    loaded: Option<Arc<Loaded>>,
+    launch: Launch,
+    arguments: Arguments,
+}
+
+impl Bound {
+    /// The kernel; `None` when the grid is empty.
+    pub fn loaded(&self) -> Option<&Arc<Loaded>> {
+        self.loaded.as_ref()
+    }
+
+    /// How it is launched.
+    pub fn shape(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// The same launch of other PTX with the same parameters: for looking at what a change does.
+    ///
+    /// # Errors
+    /// When the text is no PTX, lacks the kernel, or the device refuses it.
+    pub fn with_ptx(&self, text: &str) -> Result<Bound, LaunchError> {
+        let Some(loaded) = &self.loaded else { return Ok(self.clone()) };
+        let function = self.device.load(text, &loaded.compiled.entry)?;
+        let loaded = Some(Arc::new(Loaded { compiled: loaded.compiled.clone(), function }));
+        Ok(Bound { loaded, ..self.clone() })
+    }
+
+    /// Launches on a stream of its device.
+    ///
+    /// # Errors
+    /// When the device refuses, or an earlier launch broke it. On a card, what this launch does wrong is an error of a
+    /// later call; on an emulated device it is in the outcome.
+    pub fn launch(&self, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
+        let Some(loaded) = &self.loaded else { return Ok(LaunchOutcome::default()) };
+        let shape = shape(&self.launch)?;
+        let manifest = self.device.is_emulated().then(|| manifest(&loaded.compiled.program, &self.arguments));
+        Ok(loaded.function.launch(&shape, self.arguments.bytes(), stream, manifest.as_ref())?)
+    }
+}
+
+impl<K: Kernel> Jit<K> {
+    /// Nothing is compiled yet.
+    pub fn new(kernel: K) -> Jit<K> {
+        Jit { kernel, loaded: RwLock::default() }
+    }
+
+    /// The kernel's config.
+    pub fn kernel(&self) -> &K {
+        &self.kernel
+    }
+
+    /// Checks the arguments of a launch, and compiles for them or finds what was compiled for others of the same
+    /// signature.
+    ///
+    /// # Errors
+    /// When arguments, body or device are not right.
+    pub fn bind(&self, args: &<K::Args as Params>::Host<'_>, device: &Device) -> Result<Bound, LaunchError> {
+        let arguments = Arguments::of::<K::Args>(args);
+        let launch = self.kernel.launch(args);
+        if !arguments.errors().is_empty() {
+            return Err(CompileError::Arguments(arguments.errors().to_vec()).into());
+        }
+        let here = device.info().id.into();
+        if let Some((name, t)) = arguments.tensors().find(|(_, t)| t.device != here) {
+            let expected = format!("memory of {}", device.info().id);
+            let got = format!("memory of device {:#x}", t.device.0);
+            return Err(ArgumentError::Unexpected { name, expected, got }.into());
+        }
+        let loaded = if launch.grid.contains(&0) { None } else { Some(self.find(device, &arguments, &launch)?) };
+        Ok(Bound { device: device.clone(), loaded, launch, arguments })
+    }
+
+    fn find(&self, device: &Device, arguments: &Arguments, launch: &Launch) -> Result<Arc<Loaded>, LaunchError> {
+        let key = (device.info().id, launch.block, arguments.signature().clone());
+        if let Some(found) = self.loaded.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(found.clone());
+        }
+        let compiled = warpsmith_dsl::compile(&self.kernel, arguments, launch, device.chip().target)?;
+        let function = device.load(&compiled.module, &compiled.entry)?;
+        let loaded = Arc::new(Loaded { compiled, function });
+        // Another thread may have been faster; then its kernel stays, and this one is dropped.
+        let mut all = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(all.entry(key).or_insert(loaded).clone())
+    }
+
+    /// Launches on a stream. An empty grid launches nothing.
+    ///
+    /// # Errors
+    /// As [`Jit::bind`] and [`Bound::launch`].
+    pub fn launch(&self, args: &<K::Args as Params>::Host<'_>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
+        self.bind(args, stream.device())?.launch(stream)
+    }
+}
+
+fn shape(launch: &Launch) -> Result<LaunchShape, LaunchError> {
+    let narrow = |name: &'static str, sizes: [usize; 3]| {
+        let mut out = [0; 3];
+        for (o, n) in out.iter_mut().zip(sizes) {
+            *o = u32::try_from(n).map_err(|_| ArgumentError::Unexpected {
+                name,
+                expected: "at most 4294967295".into(),
+                got: n.to_string(),
+            })?;
+        }
+        Ok::<_, ArgumentError>(out)
+    };
+    let shape = LaunchShape::new(narrow("grid", launch.grid)?, narrow("block", launch.block)?);
+    Ok(if launch.pdl { shape.pdl() } else { shape })
+}

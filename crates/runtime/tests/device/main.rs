@@ -1,0 +1,5 @@
+//! The device layer, on the device of the environment: emulated, or a card with `WARPSMITH_DEVICE=cuda`.
+
+mod common;
+mod launch;
+mod memory;
