@@ -228,7 +228,7 @@ impl IntoIterator for Range {
     type Item = U32;
     type IntoIter = Passes;
     fn into_iter(self) -> Passes {
-        Passes { range: self, pass: Pass::Before, index: None, body: vec![], errors: 0, outer: false, shared: 0 }
+        Passes { range: self, pass: Pass::Before, indices: vec![], body: vec![], errors: 0, outer: false, shared: 0 }
     }
 }
 
@@ -243,7 +243,8 @@ enum Pass {
 pub struct Passes {
     range: Range,
     pass: Pass,
-    index: Option<Handle>,
+    /// The counter of each recording.
+    indices: Vec<Handle>,
     body: Block,
     errors: usize,
     outer: bool,
@@ -257,7 +258,7 @@ impl Passes {
             t.open_loop();
             t.define(Type::U32, at)
         });
-        self.index.get_or_insert(h);
+        self.indices.push(h);
         U32 { h }
     }
 
@@ -265,7 +266,7 @@ impl Passes {
         self.pass = Pass::Done;
         let Range { from, to, step, at } = self.range;
         let body = std::mem::take(&mut self.body);
-        let index = Value(self.index.map_or(0, |h| h.id));
+        let index = Value(self.indices.first().map_or(0, |h| h.id));
         with(|t| t.record(Op::For { index, body }, &[from.h, to.h, step.h], &[], at));
     }
 }
@@ -296,7 +297,8 @@ impl Iterator for Passes {
                 let again = with(|t| t.close());
                 with(|t| t.replay(self.outer));
                 if with(|t| t.errors_so_far()) == self.errors
-                    && let Some((first, then)) = trace::difference(&self.body, &again)
+                    && let [p, q] = self.indices[..]
+                    && let Some((first, then)) = trace::difference(&self.body, &again, Some((p, q)))
                 {
                     let id = then.or(first).map(|i| i.location);
                     let loop_at = self.range.at;

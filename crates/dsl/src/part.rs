@@ -62,7 +62,7 @@ impl Part {
             let mode = Mode { extent: Dim::Static(1), stride: crate::dim::Stride::Static(0), bound: None };
             tensor.modes.resize(2, mode);
         }
-        let mut emit = OfThread(thread);
+        let mut emit = OfThread { thread, at };
         let first = tv
             .first()
             .and_then(|(row, column)| Ok(([row.emit(&mut emit)?, column.emit(&mut emit)?], column.facts().upper)));

@@ -382,7 +382,7 @@ pub fn trace(name: &str, body: impl Fn()) -> Result<Kernel, Report> {
         }
         (Err(report), _) | (_, Err(report)) => return Err(report),
     };
-    let Some((first, then)) = difference(&program.body, &again.body) else { return Ok(program) };
+    let Some((first, then)) = difference(&program.body, &again.body, None) else { return Ok(program) };
     let at = match (then, first) {
         (Some(i), _) => again.location(i.location),
         (None, Some(i)) => program.location(i.location),
@@ -462,8 +462,12 @@ impl Names {
     }
 }
 
-/// Compares two recordings of one body; gives the first instructions that differ.
-pub(crate) fn difference<'a>(a: &'a Block, b: &'a Block) -> Option<(Option<&'a Inst>, Option<&'a Inst>)> {
+/// Compares two recordings of one body; gives the first instructions that differ. A loop's counter has a name in each.
+pub(crate) fn difference<'a>(
+    a: &'a Block,
+    b: &'a Block,
+    counters: Option<(Handle, Handle)>,
+) -> Option<(Option<&'a Inst>, Option<&'a Inst>)> {
     fn walk<'a>(a: &'a Block, b: &'a Block, names: &mut Names) -> Option<(Option<&'a Inst>, Option<&'a Inst>)> {
         for i in 0..a.len().max(b.len()) {
             let (Some(x), Some(y)) = (a.get(i), b.get(i)) else { return Some((a.get(i), b.get(i))) };
@@ -485,5 +489,9 @@ pub(crate) fn difference<'a>(a: &'a Block, b: &'a Block) -> Option<(Option<&'a I
         }
         None
     }
-    walk(a, b, &mut Names::default())
+    let mut names = Names::default();
+    if let Some((p, q)) = counters {
+        names.values.insert(q.id, p.id);
+    }
+    walk(a, b, &mut names)
 }

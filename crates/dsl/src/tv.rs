@@ -1,7 +1,7 @@
 //! Thread-value layouts of tiles: who owns what. Plain data, made and tested without a trace.
 
 use crate::dim::Dim;
-use crate::trace::emit;
+use crate::trace::{Loc, with};
 use crate::value::U32;
 use warpsmith_ir::{Binary, Op, Type};
 use warpsmith_layout::{Emit, Facts, Int, Layout, LayoutError};
@@ -101,14 +101,22 @@ impl Tv {
     }
 }
 
-/// Writes a layout's expression of the thread down as run-time arithmetic.
-pub(crate) struct OfThread(pub(crate) U32);
+/// Writes a layout's expression of the thread down as run-time arithmetic, as if by the author's call at `at`.
+pub(crate) struct OfThread {
+    pub(crate) thread: U32,
+    pub(crate) at: Loc,
+}
 
 impl OfThread {
-    #[track_caller]
-    fn binary(op: Binary, a: Dim, b: Dim, facts: Facts) -> Dim {
-        let value = U32 { h: emit(Op::Binary(op), &[U32::from(a).h, U32::from(b).h], Type::U32) };
-        Dim::Dynamic { value, divisor: facts.divisor.max(1) }
+    fn binary(&self, op: Binary, a: Dim, b: Dim, facts: Facts) -> Dim {
+        let made = with(|t| {
+            let [a, b] = [a, b].map(|d| match d {
+                Dim::Static(n) => t.record(Op::Const(n as u64 & 0xffff_ffff), &[], &[Type::U32], self.at)[0],
+                Dim::Dynamic { value, .. } => value.h,
+            });
+            t.record(Op::Binary(op), &[a, b], &[Type::U32], self.at)[0]
+        });
+        Dim::Dynamic { value: U32 { h: made }, divisor: facts.divisor.max(1) }
     }
 }
 
@@ -118,19 +126,19 @@ impl Emit for OfThread {
         Dim::Static(value)
     }
     fn variable(&mut self, _: u32) -> Dim {
-        Dim::from(self.0)
+        Dim::from(self.thread)
     }
     fn add(&mut self, a: Dim, b: Dim, facts: Facts) -> Dim {
-        Self::binary(Binary::Add, a, b, facts)
+        self.binary(Binary::Add, a, b, facts)
     }
     fn mul(&mut self, a: Dim, b: Dim, facts: Facts) -> Dim {
-        Self::binary(Binary::Mul, a, b, facts)
+        self.binary(Binary::Mul, a, b, facts)
     }
     fn div(&mut self, a: Dim, b: Dim, facts: Facts) -> Dim {
-        Self::binary(Binary::Div, a, b, facts)
+        self.binary(Binary::Div, a, b, facts)
     }
     fn rem(&mut self, a: Dim, b: Dim, facts: Facts) -> Dim {
-        Self::binary(Binary::Rem, a, b, facts)
+        self.binary(Binary::Rem, a, b, facts)
     }
 }
 

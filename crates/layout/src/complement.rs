@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 impl Layout {
     /// The layout of the holes: ordered, and disjoint from `self` but for 0, so that both together fill `cotarget`.
     ///
-    /// A tuple as cotarget is divided mode by mode. Refused when `self` is not injective.
+    /// A tuple as cotarget is divided mode by mode. Refused when `self` is not injective, and when the holes are not
+    /// enough to fill the cotarget, or reach past it.
     ///
     /// ```
     /// use warpsmith_layout::Layout;
@@ -21,6 +22,19 @@ impl Layout {
     /// # Ok::<(), warpsmith_layout::LayoutError>(())
     /// ```
     pub fn complement(&self, cotarget: impl Into<IntTuple>) -> Result<Layout> {
+        let cotarget = cotarget.into();
+        let checked = || {
+            let filtered = self.filter()?;
+            let holes = complement(&filtered, &cotarget)?;
+            check(&filtered, &cotarget, &holes)?;
+            Ok(holes)
+        };
+        checked().of("complement", &[self, &cotarget])
+    }
+
+    /// The complement where a tuple as cotarget may come out too large, as a division by a tile that does not fit has
+    /// it, or copies may leave holes.
+    pub(crate) fn loose_complement(&self, cotarget: impl Into<IntTuple>) -> Result<Layout> {
         let cotarget = cotarget.into();
         complement(&self.filter()?, &cotarget).of("complement", &[self, &cotarget])
     }
@@ -56,6 +70,9 @@ fn complement(filtered: &Layout, cotarget: &IntTuple) -> Result<Layout> {
             }
             None => return Err(LayoutError::Unknown(format!("whether {end} <= {d}"))),
         }
+        if d.is_multiple_of(&end).is_none() {
+            return Err(LayoutError::Unknown(format!("whether {end} divides {d}")));
+        }
         out.push((d.div(&end)?, Step::from(end)));
         end = s.mul(d)?;
         place += 1;
@@ -63,6 +80,21 @@ fn complement(filtered: &Layout, cotarget: &IntTuple) -> Result<Layout> {
     let rest = ceil_div_by(cotarget, &end)?;
     out.push((crate::coord::size(rest.view())?, Step::from(end)));
     Layout::flat(out).coalesce()
+}
+
+/// Holes that are filled leave nothing of the cotarget out, and reach past it only as far as one layout does.
+fn check(filtered: &Layout, cotarget: &IntTuple, holes: &Layout) -> Result<()> {
+    if !filtered.is_static() || !holes.is_static() || cotarget.leaves().iter().any(|s| !s.is_static()) {
+        return Ok(());
+    }
+    let target = cotarget.extent()?;
+    let extent = filtered.cosize()?;
+    let enough = target.at_most(&holes.cosize()?.add(&extent)?.add(&Int::Static(-1))?);
+    let inside = holes.cosize()?.at_most(&target.ceil_div(&extent)?.mul(&extent)?);
+    if enough == Some(true) && inside == Some(true) {
+        return Ok(());
+    }
+    Err(LayoutError::Unsupported(format!("{holes} and {filtered} together do not fill {cotarget}")))
 }
 
 /// The mode with the least stride.

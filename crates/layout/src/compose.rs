@@ -50,8 +50,13 @@ impl Layout {
 }
 
 fn composition(outer: &Layout, inner: &Layout) -> Result<Layout> {
-    let mut parts = SmallVec::new();
-    compose_modes(outer, inner, &mut parts)
+    compose_modes(outer, inner, &Int::ZERO, &mut SmallVec::new())
+}
+
+/// The layout `c -> outer(start + inner(c)) - outer(start)`, where there is one, and `outer(start)`.
+pub(crate) fn compose_from(outer: &Layout, inner: &Layout, start: &Int) -> Result<(Layout, Int)> {
+    let layout = compose_modes(outer, inner, start, &mut SmallVec::new()).of("composition", &[outer, inner])?;
+    Ok((layout, outer.offset(start.clone())?))
 }
 
 /// What the inner layout's strides walk: all of the outer layout, or the mode that a basis names.
@@ -63,9 +68,9 @@ struct Part {
     reach: SmallVec<[Int; 8]>,
 }
 
-fn compose_modes(outer: &Layout, inner: &Layout, parts: &mut SmallVec<[Part; 1]>) -> Result<Layout> {
+fn compose_modes(outer: &Layout, inner: &Layout, start: &Int, parts: &mut SmallVec<[Part; 1]>) -> Result<Layout> {
     let (Some(s), Some(d)) = (inner.shape().as_leaf(), inner.stride().as_leaf()) else {
-        let modes = inner.modes().map(|mode| compose_modes(outer, &mode, parts));
+        let modes = inner.modes().map(|mode| compose_modes(outer, &mode, start, parts));
         return Ok(Layout::of(modes.collect::<Result<SmallVec<[_; 4]>>>()?));
     };
     if d.is_zero() {
@@ -76,7 +81,12 @@ fn compose_modes(outer: &Layout, inner: &Layout, parts: &mut SmallVec<[Part; 1]>
         None => {
             let walked = d.basis.path().iter().try_fold(outer.clone(), |l, mode| l.mode(usize::from(*mode)))?;
             let flat = extensible(&walked)?;
-            let reach = flat.iter().map(|_| Int::ZERO).collect();
+            let mut rest = start.clone();
+            let mut reach = SmallVec::new();
+            for (extent, _) in &flat {
+                reach.push(rest.rem(extent)?);
+                rest = rest.div(extent)?;
+            }
             parts.push(Part { basis: d.basis, flat, reach });
             parts.len() - 1
         }
@@ -112,28 +122,29 @@ fn walk(flat: &Flat, size: &Int, step: &Int, reach: &mut [Int]) -> Result<Layout
             step = step.div(extent)?;
             continue;
         }
-        let magnitude = step.abs()?;
-        if !decide(magnitude.less_than(extent), || format!("whether {step} is a multiple of, or less than, {extent}"))? {
+        if !decide(Int::ZERO.less_than(&step), || format!("whether {step} is positive"))? {
+            return Err(LayoutError::Unsupported(format!("a negative stride, {step}, over several modes")));
+        }
+        if !decide(step.less_than(extent), || format!("whether {step} is a multiple of, or less than, {extent}"))? {
             return Err(LayoutError::StrideDivisibility { mode: k, stride: step.to_string(), extent: extent.to_string() });
         }
         if size.is(1) {
-            step = if step.facts().lower > 0 { Int::ONE } else { Int::Static(-1) };
+            step = Int::ONE;
             continue;
         }
-        let part = extent.ceil_div(&magnitude)?;
+        let part = extent.ceil_div(&step)?;
         let taken = size.smaller(&part)?;
         if decide(size.is_multiple_of(&taken), || format!("whether {taken} divides {size}"))? {
             let left = size.div(&taken)?;
-            let divides = extent.is_multiple_of(&magnitude);
-            if !left.is(1) && !decide(divides, || format!("whether {magnitude} divides {extent}"))? {
+            let divides = extent.is_multiple_of(&step);
+            if !left.is(1) && !decide(divides, || format!("whether {step} divides {extent}"))? {
                 return Err(LayoutError::StrideDivisibility {
                     mode: k,
                     stride: step.to_string(),
                     extent: extent.to_string(),
                 });
             }
-            let sign = if step.facts().lower > 0 { 1 } else { -1 };
-            *reach = reach.add(&taken.add(&Int::Static(-1))?.mul(&magnitude)?)?;
+            *reach = reach.add(&taken.add(&Int::Static(-1))?.mul(&step)?)?;
             if !decide(reach.less_than(extent), || format!("whether {reach} < {extent}"))? {
                 return Err(LayoutError::Inadmissible { mode: k, reach: reach.to_string(), extent: extent.to_string() });
             }
@@ -141,7 +152,7 @@ fn walk(flat: &Flat, size: &Int, step: &Int, reach: &mut [Int]) -> Result<Layout
                 out.push((taken, stride.times(&step)?));
             }
             size = left;
-            step = Int::Static(sign);
+            step = Int::ONE;
         } else {
             return Err(LayoutError::ShapeDivisibility { mode: k, size: size.to_string(), part: taken.to_string() });
         }

@@ -219,18 +219,22 @@ impl Layout {
         }
         // Bits of the swizzle past the end may collide with others; those that no index has can go.
         let bits = 64 - self.size()?.saturating_sub(1).leading_zeros();
-        let reached = swizzle.below(bits);
-        let moved = self.moved(swizzle, bits).or_else(|refusal| match reached.is_identity() {
-            true => Ok(reached),
-            false => self.moved(reached, bits).map_err(|_| refusal),
-        })?;
+        let moved = Swizzle::from_masks(self.at(swizzle.y())?, self.at(swizzle.z())?)?;
+        let moved = match self.check_moved(swizzle, moved, bits) {
+            Ok(()) => moved,
+            Err(refusal) => {
+                let reached = swizzle.below(bits);
+                let moved = Swizzle::from_masks(self.at(reached.y())?, self.at(reached.z())?)?;
+                self.check_moved(reached, moved, bits).map_err(|_| refusal)?;
+                moved
+            }
+        };
         Ok(ComposedLayout::new(moved, 0, self.clone()))
     }
 
-    /// The swizzle that does to the offsets of indices below `1 << bits` what `swizzle` does to the indices.
-    fn moved(&self, swizzle: Swizzle, bits: u32) -> Result<Swizzle> {
+    /// Whether `moved` does to the offsets of indices below `1 << bits` what `swizzle` does to the indices.
+    fn check_moved(&self, swizzle: Swizzle, moved: Swizzle, bits: u32) -> Result<()> {
         let mixes = || LayoutError::Unsupported(format!("{self} does not keep the bits of {swizzle} apart"));
-        let moved = Swizzle::from_masks(self.at(swizzle.y())?, self.at(swizzle.z())?)?;
         // Sizes other than powers of two carry in the middle of an index.
         let mut sizes = self.coalesce()?.shape().leaves().iter().map(Int::known).collect::<Result<Vec<_>>>()?;
         sizes.pop();
@@ -250,7 +254,7 @@ impl Layout {
                 return Err(mixes());
             }
         }
-        Ok(moved)
+        Ok(())
     }
 }
 

@@ -66,7 +66,7 @@ impl Layout {
 fn logical(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
     match (tiler, tiler.as_layout()?) {
         (_, Some(tile)) => {
-            let rest = tile.complement(layout.coalesce()?.shape())?;
+            let rest = tile.loose_complement(layout.coalesce()?.shape())?;
             layout.compose(&Layout::of([tile, rest]))
         }
         (Tiler::Modes(_), None) => by_mode(layout, tiler, logical),

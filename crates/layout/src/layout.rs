@@ -179,11 +179,6 @@ impl Layout {
         self.leaves().all(|(s, d)| s.is_static() && d.value.is_static())
     }
 
-    /// The only mode of a rank-1 tuple layout; all else as it is.
-    pub(crate) fn unwrap_one(self) -> Layout {
-        Layout { shape: self.shape.unwrap_one(), stride: self.stride.unwrap_one() }
-    }
-
     /// The same strides under a shape of the same profile.
     pub(crate) fn from_parts(shape: IntTuple, stride: Strides) -> Layout {
         Layout { shape, stride }

@@ -1,5 +1,6 @@
 //! A tile of a layout, and one thread's part of it.
 
+use crate::compose::compose_from;
 use crate::convert::Coord;
 use crate::coord::{Index, crd2idx_colex, idx2crd_stride};
 use crate::error::{Context, LayoutError, Result};
@@ -22,9 +23,12 @@ impl Layout {
     pub fn local_tile(&self, tiler: impl Into<Tiler>, coord: impl Into<Coord>) -> Result<(Layout, Int)> {
         let (tiler, coord) = (tiler.into(), coord.into());
         let tile = || {
-            let zipped = self.zipped_divide(&tiler)?;
-            let rest = if coord.is_leaf() { coord.clone() } else { padded(&coord, zipped.mode(1)?.rank()) };
-            zipped.slice(Tuple::of([holes(&zipped.mode(0)?), rest]))
+            let divided = self.zipped_divide(&tiler).and_then(|zipped| {
+                let rest = if coord.is_leaf() { coord.clone() } else { padded(&coord, zipped.mode(1)?.rank()) };
+                zipped.slice(Tuple::of([holes(&zipped.mode(0)?), rest]))
+            });
+            // All tiles together may be no layout where this one is.
+            divided.or_else(|refusal| one_by_one(self, &tiler, &coord, true).map_err(|_| refusal))
         };
         tile().of("local tile", &[self, &tiler, &coord])
     }
@@ -78,9 +82,12 @@ impl Layout {
                 Some(n) => Tiler::Size(n.clone()),
                 None => Tiler::Modes(sizes.leaves().iter().map(|n| Tiler::Size(n.clone())).collect()),
             };
-            let zipped = self.zipped_divide(tiler)?;
             let at = threads.flat_coord(index.clone())?;
-            zipped.slice(Tuple::of([at, holes(&zipped.mode(1)?)]))
+            let divided = self.zipped_divide(&tiler).and_then(|zipped| {
+                let rest = holes(&zipped.mode(1)?);
+                zipped.slice(Tuple::of([at.clone(), rest]))
+            });
+            divided.or_else(|refusal| one_by_one(self, &tiler, &at, false).map_err(|_| refusal))
         };
         part().of("local partition", &[self, threads, &index])
     }
@@ -102,6 +109,44 @@ impl Layout {
         let modes = coord.modes().zip(self.shape().modes()).map(|(c, s)| index(c.to_tuple(), s.to_tuple()));
         Ok(Tuple::flat(modes.collect::<Result<Vec<_>>>()?).unwrap_one())
     }
+}
+
+/// The slice of a division, mode by mode, without the division: `coord` picks tiles, or elements of the tile.
+fn one_by_one(layout: &Layout, tiler: &Tiler, coord: &Coord, picks_tiles: bool) -> Result<(Layout, Int)> {
+    let Tiler::Modes(tilers) = tiler else {
+        return Err(LayoutError::Unsupported(format!("{tiler} is no tiler by mode")));
+    };
+    tiler.fits(layout)?;
+    let (mut kept, mut rests, mut offset) = (Vec::new(), Vec::new(), Int::ZERO);
+    for (k, mode) in layout.modes().enumerate() {
+        let at = coord.modes().nth(k).and_then(|c| c.as_leaf().cloned()).unwrap_or(Index::All);
+        let (tile, at) = match (tilers.get(k).map(Tiler::as_layout).transpose()?.flatten(), at) {
+            (Some(tile), Index::At(at)) => (tile, at),
+            (Some(_), Index::All) => {
+                let divided = mode.logical_divide(tilers.get(k).unwrap_or(&Tiler::Keep))?;
+                kept.push(divided.mode(0)?);
+                rests.push(divided.mode(1)?);
+                continue;
+            }
+            (None, Index::At(at)) if picks_tiles => {
+                offset = offset.add(&mode.offset(at)?)?;
+                continue;
+            }
+            (None, _) => {
+                rests.push(mode);
+                continue;
+            }
+        };
+        let rest = tile.loose_complement(mode.coalesce()?.shape())?;
+        let (fixed, free) = if picks_tiles { (rest, tile) } else { (tile, rest) };
+        let (part, start) = compose_from(&mode, &free, &fixed.offset(at)?)?;
+        kept.push(part);
+        offset = offset.add(&start)?;
+    }
+    if kept.len() == 1 {
+        kept = vec![Layout::of(kept)];
+    }
+    Ok((Layout::of(kept.into_iter().chain(rests)), offset))
 }
 
 /// A hole for each mode, so that they join the others; one hole for a single mode.

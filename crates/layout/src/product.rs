@@ -99,7 +99,7 @@ fn logical(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
 /// Where the copies of `block` go that `tiling` asks for.
 fn copies(block: &Layout, tiling: &Layout) -> Result<Layout> {
     let room = block.extent()?.mul(&tiling.cosize()?)?;
-    block.complement(room)?.compose(tiling)
+    block.loose_complement(room)?.compose(tiling)
 }
 
 fn zipped(layout: &Layout, tiler: &Tiler) -> Result<Layout> {

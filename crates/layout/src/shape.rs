@@ -129,7 +129,7 @@ impl Tuple<Int> {
                     n.is_multiple_of(t).ok_or_else(|| LayoutError::Unknown(format!("whether {t} divides {n}")))
                 }
                 Tiler::Layout(tile) => {
-                    let rest = tile.complement(shape.to_tuple())?.extent()?;
+                    let rest = tile.loose_complement(shape.to_tuple())?.extent()?;
                     let (n, t) = (size(shape)?, tile.extent()?.mul(&rest)?);
                     n.equals(&t).ok_or_else(|| LayoutError::Unknown(format!("whether {n} = {t}")))
                 }

@@ -97,6 +97,9 @@ impl Swizzle {
     /// What the swizzle does to offsets below `1 << bits`: without the bits that it would read from above.
     pub(crate) fn below(self, bits: u32) -> Swizzle {
         let first = self.y().trailing_zeros();
+        if first >= bits {
+            return Swizzle::IDENTITY;
+        }
         Swizzle { bits: self.bits.min(bits.saturating_sub(first)), ..self }
     }
 

@@ -12,6 +12,7 @@ pub mod table;
 
 mod parse;
 mod print;
+mod verify;
 
 pub use instruction::{Address, Base, Guard, Immediate, Instruction, Operand, RegisterId};
 pub use module::{
@@ -20,3 +21,4 @@ pub use module::{
 };
 pub use parse::{ParseError, ParseErrorKind, parse};
 pub use syntax::{Modifier, Opcode, SpecialRegister, StateSpace, Type, Word};
+pub use verify::{VerifyError, VerifyErrorKind};

@@ -110,7 +110,7 @@ pub struct Register {
 /// A named thing with an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Symbol {
-    /// `Function::parameters[i]`.
+    /// `Function::parameters[i]`, then `Function::results`.
     Parameter(u32),
     /// `Function::variables[i]`.
     Local(u32),

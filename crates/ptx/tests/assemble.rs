@@ -2,6 +2,8 @@
 //!
 //! Skipped, aloud, where there is no `ptxas` (`WARPSMITH_PTXAS`, or on the path).
 
+#![allow(clippy::print_stdout, reason = "tests say what they covered")]
+
 mod common;
 
 use std::path::PathBuf;
@@ -18,12 +20,8 @@ fn ptxas() -> Option<PathBuf> {
 /// What the assembler says against a module, with the lines it speaks of.
 fn complaints(ptxas: &PathBuf, module: &Module) -> Vec<String> {
     let text = module.to_string();
-    let file = std::env::temp_dir().join(format!(
-        "warpsmith-{}-{}-{}.ptx",
-        std::process::id(),
-        module.target,
-        module.version
-    ));
+    let file =
+        std::env::temp_dir().join(format!("warpsmith-{}-{}-{}.ptx", std::process::id(), module.target, module.version));
     std::fs::write(&file, &text).unwrap();
     let output = Command::new(ptxas)
         .args(["--compile-only", "-O0", "-arch", &module.target.to_string(), "-o", "/dev/null"])
@@ -52,10 +50,10 @@ fn every_row_assembles() {
         return;
     };
     let modules = common::modules();
-    let mut all = vec![];
-    for module in &modules {
-        all.extend(complaints(&ptxas, module));
-    }
+    let all: Vec<String> = std::thread::scope(|scope| {
+        let runs: Vec<_> = modules.iter().map(|m| scope.spawn(|| complaints(&ptxas, m))).collect();
+        runs.into_iter().flat_map(|run| run.join().unwrap()).collect()
+    });
     assert!(all.is_empty(), "{} complaints in {} modules:\n{}", all.len(), modules.len(), all.join("\n"));
 }
 

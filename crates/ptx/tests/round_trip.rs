@@ -1,5 +1,7 @@
 //! What is printed parses back to the same, for every alternative of every row of the table.
 
+#![allow(clippy::print_stdout, reason = "tests say what they covered")]
+
 mod common;
 
 use warpsmith_ptx::{parse, table};
@@ -11,10 +13,11 @@ fn every_row_comes_back() {
     for module in &modules {
         let text = module.to_string();
         let parsed = common::without_lines(parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}")));
-        let (before, after) = (&module.functions[0], &parsed.functions[0]);
-        for (a, b) in before.instructions().zip(after.instructions()) {
-            assert_eq!(a, b, "{}", a.display(before, module));
-            instructions += 1;
+        for (before, after) in module.functions.iter().zip(&parsed.functions) {
+            for (a, b) in before.instructions().zip(after.instructions()) {
+                assert_eq!(a, b, "{}", a.display(before, module));
+                instructions += 1;
+            }
         }
         assert_eq!(*module, parsed);
     }
@@ -24,10 +27,21 @@ fn every_row_comes_back() {
 #[test]
 fn every_row_resolves() {
     for module in &common::modules() {
-        for instruction in module.functions[0].instructions() {
+        for instruction in module.functions.iter().flat_map(|f| f.instructions()) {
             let form = table::resolve(instruction).unwrap_or_else(|e| panic!("{e}"));
             // An earlier row may have it too; then both must ask for the same.
             assert!(form.floor(instruction).0 <= module.version, "{instruction}");
         }
+    }
+}
+
+#[test]
+fn every_row_verifies() {
+    for module in &common::modules() {
+        if let Err(errors) = module.verify() {
+            let texts: Vec<String> = errors.iter().map(|e| e.to_string()).collect();
+            panic!("{} {}:\n{}", module.target, module.version, texts.join("\n"));
+        }
+        assert_eq!(module.minimal_version(), module.version, "{}", module.target);
     }
 }

@@ -1,7 +1,6 @@
 //! Instructions in which the lanes of a warp read each other's registers.
 
 use super::{Decoder, Result};
-use crate::arithmetic::integer::low;
 use crate::lanes::{Compute, Fields, LANES, Registers, each, put, put_predicate};
 use crate::program::{Action, NONE};
 use warpsmith_ptx::{Instruction, Opcode, Operand, Type, Word};
@@ -198,9 +197,4 @@ fn reduce(r: &mut Registers, f: &Fields, mask: u32, op: impl Fn(u32, u32) -> u32
     let a = &r.r32[f.a as usize];
     let result = each(mask).map(|l| a[l]).reduce(op).unwrap_or_default();
     put(r, f.d, mask, &[result; LANES]);
-}
-
-/// The lanes below `lane`.
-pub(crate) fn below(lane: u32) -> u32 {
-    low(lane) as u32
 }

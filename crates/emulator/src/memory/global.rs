@@ -37,7 +37,7 @@ pub(crate) enum Place {
     /// Within an allocation, by name and offset.
     Inside { name: String, base: u64, offset: u64 },
     /// After the end of the nearest one, by so many bytes.
-    After { name: String, base: u64, bytes: u64 },
+    After { name: String, base: u64, size: u64, bytes: u64 },
     /// Before its start.
     Before { name: String, base: u64, bytes: u64 },
     /// In memory that was freed.
@@ -108,10 +108,21 @@ impl Global {
         Ok(())
     }
 
+    /// The allocation at an index that [`Global::index`] gave.
+    #[inline(always)]
+    pub(crate) fn get(&self, index: usize) -> Option<&Allocation> {
+        self.allocations.get(index)
+    }
+
+    /// The index of the allocation that holds an address.
+    pub(crate) fn index(&self, address: u64) -> Option<usize> {
+        let index = self.allocations.partition_point(|a| a.base <= address).checked_sub(1)?;
+        (address < self.allocations[index].end()).then_some(index)
+    }
+
     /// The allocation that holds an address.
     pub(crate) fn find(&self, address: u64) -> Option<&Allocation> {
-        let after = self.allocations.partition_point(|a| a.base <= address);
-        self.allocations.get(after.checked_sub(1)?).filter(|a| address < a.end())
+        self.allocations.get(self.index(address)?)
     }
 
     fn find_range(&self, pointer: DevicePointer, bytes: usize) -> Result<usize, Error> {
@@ -183,7 +194,7 @@ impl Global {
         let near = |distance: u64| distance < 1 << 32;
         match (over, under) {
             (Some((past, a)), u) if near(past) && u.is_none_or(|(before, _)| past <= before) => {
-                Place::After { name: a.name.clone(), base: a.base, bytes: past }
+                Place::After { name: a.name.clone(), base: a.base, size: a.bytes, bytes: past }
             }
             (_, Some((before, a))) if near(before) => Place::Before { name: a.name.clone(), base: a.base, bytes: before },
             _ => Place::Wild,
@@ -197,8 +208,10 @@ impl Place {
         let plural = |n: u64| if n == 1 { "" } else { "s" };
         match self {
             Place::Inside { name, offset, .. } => format!("{lead}`{name}` + {offset}"),
-            // An address equal to the end is one byte past the last one.
-            Place::After { name, bytes, .. } => format!("{lead}{bytes} byte{} past the end of `{name}`", plural(*bytes)),
+            Place::After { name, size, bytes: 0, .. } => format!("{lead}at the very end of `{name}` ({size} bytes)"),
+            Place::After { name, size, bytes, .. } => {
+                format!("{lead}{bytes} byte{} past the end of `{name}` ({size} bytes)", plural(*bytes))
+            }
             Place::Before { name, bytes, .. } => {
                 format!("{lead}{bytes} byte{} before the start of `{name}`", plural(*bytes))
             }

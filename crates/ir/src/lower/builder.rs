@@ -70,8 +70,8 @@ impl Builder {
             Type::F32 => (4, "%f"),
             Type::F64 => (5, "%fd"),
         };
-        self.counts[class] += 1;
         let name = format!("{prefix}{}", self.counts[class]);
+        self.counts[class] += 1;
         self.function.registers.push(ptx::Register { name, ty: types::register(ty) });
         ptx::RegisterId(self.function.registers.len() as u32 - 1)
     }

@@ -271,7 +271,7 @@ impl<'k> Verifier<'k> {
             return;
         }
         if offset.unsigned_abs() % width != 0 {
-            self.error(format!("a {width}-byte `{name}` at offset {offset}, which {width} does not divide"), inst.location);
+            self.error(format!("a `{name}` of {width} bytes at offset {offset}, which {width} does not divide"), inst.location);
             return;
         }
         if let Some((root, problem)) = self.alignment.problem(inst.args[0], offset, width) {
@@ -279,7 +279,7 @@ impl<'k> Verifier<'k> {
                 Space::Global => "global",
                 Space::Shared => "shared",
             };
-            self.error_about(format!("a {width}-byte {space} `{name}`, but {problem}"), inst.location, root, "the address");
+            self.error_about(format!("a {space} `{name}` of {width} bytes, but {problem}"), inst.location, root, "the address");
         }
     }
 }

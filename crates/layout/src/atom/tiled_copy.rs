@@ -4,7 +4,7 @@ use crate::atom::copy::CopyAtom;
 use crate::atom::tiled_mma::{Operand, TiledMma};
 use crate::convert::IntTuple;
 use crate::coord::Index;
-use crate::error::{Context, Result};
+use crate::error::{Context, LayoutError, Result};
 use crate::int::Int;
 use crate::layout::Layout;
 use crate::tiler::Tiler;
@@ -26,24 +26,37 @@ use crate::tv::make_layout_tv;
 pub struct TiledCopy {
     atom: CopyAtom,
     tv: Layout,
-    tile: IntTuple,
+    tile: Tiler,
 }
 
 impl TiledCopy {
     /// From an instruction in values, an arrangement of threads and one of each thread's values.
     pub fn new(atom: CopyAtom, threads: &Layout, values: &Layout) -> Result<TiledCopy> {
         let (tile, tv) = make_layout_tv(threads, values)?;
-        Ok(TiledCopy { atom, tv, tile })
+        Ok(TiledCopy { atom, tv, tile: by_size(&tile) })
     }
 
     /// From an instruction in values, a thread-value layout and its tile.
-    pub fn from_tv(atom: CopyAtom, tv: Layout, tile: impl Into<IntTuple>) -> TiledCopy {
+    pub fn from_tv(atom: CopyAtom, tv: Layout, tile: impl Into<Tiler>) -> TiledCopy {
         TiledCopy { atom, tv, tile: tile.into() }
     }
 
     /// The copy that moves the fragments of an operand of a matrix multiplication.
     pub fn for_mma(atom: CopyAtom, mma: &TiledMma, operand: Operand) -> Result<TiledCopy> {
-        Ok(TiledCopy { atom, tv: mma.layout_tv(operand)?, tile: mma.tile_of(operand)? })
+        Ok(TiledCopy { atom, tv: mma.layout_tv(operand)?, tile: by_size(&mma.tile_of(operand)?) })
+    }
+
+    /// The copy that moves the accumulator of a matrix multiplication, as many values at a time as one instruction
+    /// takes: its tile is only what these values cover.
+    pub fn for_accumulator(atom: CopyAtom, mma: &TiledMma) -> Result<TiledCopy> {
+        let whole = mma.layout_tv(Operand::C)?;
+        let values = atom.source.mode(1)?.extent()?;
+        let tv = whole.compose(&Layout::compact((whole.mode(0)?.extent()?, values))?)?;
+        let tile = mma.tile_of(Operand::C)?;
+        let axis = |m: i64, n: i64| Layout::new(tile.clone(), (m, n))?.compose(&tv)?.filter().map(Tiler::Layout);
+        let tile = Tiler::Modes(vec![axis(1, 0)?, axis(0, 1)?]);
+        let covered = Layout::compact(mma.tile_of(Operand::C)?)?.compose_tiler(&tile)?;
+        Ok(TiledCopy { atom, tv: covered.left_inverse()?.compose(&tv)?, tile })
     }
 
     /// The instruction.
@@ -57,7 +70,7 @@ impl TiledCopy {
     }
 
     /// The tile.
-    pub fn tile(&self) -> &IntTuple {
+    pub fn tile(&self) -> &Tiler {
         &self.tile
     }
 
@@ -86,7 +99,7 @@ impl TiledCopy {
         let retile = || {
             let values = fragment.mode(0)?.extent()?;
             let unit = self.tv.mode(0)?.extent()?.mul(&values)?.known()?;
-            let tile = Layout::compact(self.tile.clone())?;
+            let tile = Layout::compact(sizes(&self.tile)?)?;
             let order = self.tv.right_inverse()?.compose(&tile)?.upcast(unit)?;
             let all = Layout::compact(values.clone())?.logical_product(order.right_inverse()?)?;
             let atom = Layout::compact(self.atom.reference.mode(1)?.extent()?)?;
@@ -111,19 +124,35 @@ impl TiledCopy {
     }
 
     fn tile_tv(&self, side: &Layout) -> Result<Layout> {
-        let tile = Layout::compact(self.tile.clone())?;
+        let tile = Layout::compact(sizes(&self.tile)?)?;
         tile.compose(&self.side(side)?)
     }
 
     fn partition(&self, layout: &Layout, side: &Layout, thread: Int) -> Result<(Layout, Int)> {
         let part = || {
-            let tiler = Tiler::Modes(self.tile.modes().map(|m| crate::coord::size(m).map(Tiler::Size)).collect::<Result<_>>()?);
-            let tiles = layout.zipped_divide(tiler)?;
+            let tiles = layout.zipped_divide(&self.tile)?;
             let tiles = tiles.compose_tiler(&Tiler::from((self.side(side)?, ..)))?;
             let rest = Tuple::flat((0..layout.rank()).map(|_| Index::All));
             let threads = Tuple::flat([Index::At(thread.clone()), Index::All]);
             tiles.slice(Tuple::of([threads, rest]))
         };
         part().of("partition", &[layout, &thread])
+    }
+}
+
+fn by_size(tile: &IntTuple) -> Tiler {
+    Tiler::Modes(tile.leaves().iter().cloned().map(Tiler::Size).collect())
+}
+
+/// The size of each mode of a tile.
+fn sizes(tile: &Tiler) -> Result<IntTuple> {
+    let size = |tile: &Tiler| match tile {
+        Tiler::Size(n) => Ok(n.clone()),
+        Tiler::Layout(layout) => layout.extent(),
+        other => Err(LayoutError::Unsupported(format!("{other} has no size"))),
+    };
+    match tile {
+        Tiler::Modes(modes) => Ok(Tuple::flat(modes.iter().map(size).collect::<Result<Vec<_>>>()?)),
+        other => Ok(Tuple::leaf(size(other)?)),
     }
 }

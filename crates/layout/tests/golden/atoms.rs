@@ -144,7 +144,9 @@ fn copy_values(case: &Case) -> Answer<CopyAtom> {
 }
 
 fn with_tv(said: Said, copy: &TiledCopy) -> Answer<Said> {
-    let said = said.and("tv", copy.tv()).and("tiler_mn", copy.tile());
+    // C++ writes tilers in round brackets.
+    let tile = copy.tile().to_string().replace('<', "(").replace('>', ")");
+    let said = said.and("tv", copy.tv()).and("tiler_mn", tile);
     Ok(said.and("s_tv", copy.source_tv()?).and("d_tv", copy.target_tv()?))
 }
 
@@ -180,7 +182,11 @@ fn operand(case: &Case) -> Answer<Operand> {
 }
 
 fn tiled_copy_mma(case: &Case) -> Answer<Said> {
-    let copy = TiledCopy::for_mma(copy_values(case)?, &mma(case, "mma")?, operand(case)?)?;
+    let (atom, mma) = (copy_values(case)?, mma(case, "mma")?);
+    let copy = match case.text("operand")?.as_str() {
+        "C_atom" => TiledCopy::for_accumulator(atom, &mma)?,
+        _ => TiledCopy::for_mma(atom, &mma, operand(case)?)?,
+    };
     with_tv(Said::from(&[MMA, &["operand", "bits"]].concat()), &copy)
 }
 

@@ -47,6 +47,10 @@ impl Said {
         Said { inputs: inputs.to_vec(), outputs: Vec::new() }
     }
 
+    pub(crate) fn output(&self, field: &str) -> Option<&str> {
+        self.outputs.iter().find(|(name, _)| *name == field).map(|(_, value)| value.as_str())
+    }
+
     pub(crate) fn and(mut self, field: &'static str, value: impl Display) -> Said {
         self.outputs.push((field, value.to_string()));
         self
@@ -121,7 +125,7 @@ impl Case {
             Ok(said) => said,
         };
         let mut open: BTreeSet<&str> = self.fields.keys().map(String::as_str).collect();
-        NOTES.iter().chain(&said.inputs).for_each(|field| drop(open.remove(field)));
+        open.retain(|field| !NOTES.contains(field) && !said.inputs.contains(field));
         for (field, value) in &said.outputs {
             if !open.remove(field) {
                 return Outcome::Failed(format!("{field} is answered, but not asked"));

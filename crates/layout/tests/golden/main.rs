@@ -7,10 +7,11 @@ mod atoms;
 mod case;
 mod dynamic;
 mod operations;
+mod post;
 mod quirks;
 mod swizzles;
 
-use case::{Case, Outcome};
+use case::{Case, Outcome, Trouble};
 use flate2::read::GzDecoder;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -67,12 +68,18 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 }
 
 fn run(case: &Case) -> Outcome {
-    match case.file() {
-        "quirks" => quirks::run(case),
-        "dynamic" => dynamic::run(case),
-        "atoms" => case.compare(atoms::run(case)),
-        "swizzle" => case.compare(swizzles::run(case)),
-        _ => case.compare(operations::run(case)),
+    let said = match case.file() {
+        "quirks" => return quirks::run(case),
+        "dynamic" => return dynamic::run(case),
+        "atoms" => atoms::run(case),
+        "swizzle" => swizzles::run(case),
+        _ => operations::run(case),
+    };
+    // Where C++ is wrong, a refusal is right, and so is another answer that keeps the post-condition.
+    match said {
+        Err(Trouble::Refused(_)) if !case.expects_refusal() && quirks::reference_is_wrong(case) => Outcome::Refused,
+        Ok(said) if quirks::corrects(case, &said) => Outcome::Passed,
+        said => case.compare(said),
     }
 }
 

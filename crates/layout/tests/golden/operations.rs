@@ -266,8 +266,8 @@ fn with_coordinates(case: &Case, said: Said, layout: &Layout) -> Answer<Said> {
     let coordinates = (0..layout.size()?).map(|i| layout.coordinate(i)).collect::<Result<Vec<IntTuple>, _>>()?;
     let table = match coordinates.first() {
         // C++ writes a single basis stride's coordinates as multiples of it, and 0 as such.
-        Some(_) if layout.stride().len() == 1 => {
-            let basis = layout.stride().leaves().first().map(|d| d.basis).unwrap_or_default();
+        Some(_) if layout.stride().leaves().iter().filter(|d| !d.is_zero()).count() <= 1 => {
+            let basis = layout.stride().leaves().iter().find(|d| !d.is_zero()).map(|d| d.basis).unwrap_or_default();
             let value = |c: &IntTuple| c.leaves().last().map(ToString::to_string).unwrap_or_default();
             let texts = coordinates.iter().map(|c| format!("{}{basis}", value(c)));
             if basis.is_empty() { list(texts) } else { list(texts.map(|t| format!("\"{t}\""))) }

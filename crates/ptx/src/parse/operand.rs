@@ -29,10 +29,10 @@ pub(super) fn register(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<Regis
     let name = cursor.name()?;
     match scopes.find(name) {
         Some(Meaning::Register(id)) => Ok(id),
-        Some(_) => Err(cursor.error_at(
-            at,
-            ParseErrorKind::Expected { expected: "a register".into(), found: format!("`{name}`") },
-        )),
+        Some(_) => {
+            Err(cursor
+                .error_at(at, ParseErrorKind::Expected { expected: "a register".into(), found: format!("`{name}`") }))
+        }
         None => Err(cursor.error_at(at, ParseErrorKind::UnknownName(name.into()))),
     }
 }
@@ -122,9 +122,7 @@ fn offset(cursor: &mut Cursor<'_>) -> Result<i64, ParseError> {
             return Ok(total);
         }
         let step: i64 = cursor.integer()?;
-        total = total
-            .checked_add(step)
-            .ok_or_else(|| cursor.error_at(at, ParseErrorKind::Number(step.to_string())))?;
+        total = total.checked_add(step).ok_or_else(|| cursor.error_at(at, ParseErrorKind::Number(step.to_string())))?;
     }
 }
 

@@ -7,7 +7,7 @@ use crate::syntax::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// No function has more: a declaration beyond it is a mistake, and must not take all memory.
-const MOST_REGISTERS: usize = 1 << 20;
+const MOST_REGISTERS: usize = 1 << 18;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-use super::words;
+use super::{Type, words};
 
 words! {
     /// A special register (PTX ISA §10), without its percent sign.
@@ -11,6 +11,7 @@ words! {
         LanemaskEq = "lanemask_eq", LanemaskLe = "lanemask_le", LanemaskLt = "lanemask_lt",
         LanemaskGe = "lanemask_ge", LanemaskGt = "lanemask_gt",
         Clock = "clock", ClockHi = "clock_hi", Clock64 = "clock64", GlobalTimer = "globaltimer",
+        GlobalTimerLo = "globaltimer_lo", GlobalTimerHi = "globaltimer_hi",
         ClusterIdX = "clusterid.x", ClusterIdY = "clusterid.y", ClusterIdZ = "clusterid.z",
         NclusterIdX = "nclusterid.x", NclusterIdY = "nclusterid.y", NclusterIdZ = "nclusterid.z",
         ClusterCtaidX = "cluster_ctaid.x", ClusterCtaidY = "cluster_ctaid.y", ClusterCtaidZ = "cluster_ctaid.z",
@@ -18,5 +19,31 @@ words! {
         ClusterCtaRank = "cluster_ctarank", ClusterNctaRank = "cluster_nctarank",
         IsExplicitCluster = "is_explicit_cluster",
         DynamicSmemSize = "dynamic_smem_size", TotalSmemSize = "total_smem_size",
+    }
+}
+
+impl SpecialRegister {
+    /// Its type.
+    pub const fn ty(self) -> Type {
+        match self {
+            SpecialRegister::Clock64 | SpecialRegister::GlobalTimer | SpecialRegister::GridId => Type::U64,
+            SpecialRegister::IsExplicitCluster => Type::Pred,
+            _ => Type::U32,
+        }
+    }
+
+    /// Whether it changes while a thread runs, or from reader to reader of the same thread.
+    pub const fn is_volatile(self) -> bool {
+        matches!(
+            self,
+            SpecialRegister::Clock
+                | SpecialRegister::ClockHi
+                | SpecialRegister::Clock64
+                | SpecialRegister::GlobalTimer
+                | SpecialRegister::GlobalTimerLo
+                | SpecialRegister::GlobalTimerHi
+                | SpecialRegister::WarpId
+                | SpecialRegister::SmId
+        )
     }
 }

@@ -12,7 +12,7 @@ pub enum FormError {
         /// Opcode and modifiers.
         name: String,
         /// The closest row, when the opcode has any.
-        known: Option<&'static str>,
+        known: Option<String>,
     },
     /// The instruction exists, with other operands.
     #[error("`{name}` takes {}", .expected.iter().map(|o| format!("`{o}`")).collect::<Vec<_>>().join(" or "))]
@@ -24,8 +24,8 @@ pub enum FormError {
     },
 }
 
-fn hint(known: &Option<&'static str>) -> String {
-    known.map_or_else(String::new, |row| format!("; the closest is `{row}`"))
+fn hint(known: &Option<String>) -> String {
+    known.as_ref().map_or_else(String::new, |row| format!("; the closest is `{row}`"))
 }
 
 impl FormError {
@@ -34,12 +34,13 @@ impl FormError {
         let distance = |form: &&&super::Form| {
             let alien =
                 instruction.modifiers.iter().filter(|m| !form.slots.iter().any(|s| s.choices.contains(m))).count();
-            let missing = form.slots.iter().filter(|s| {
-                !s.optional && !s.choices.iter().any(|c| instruction.modifiers.contains(c))
-            });
+            let missing = form
+                .slots
+                .iter()
+                .filter(|s| !s.optional && !s.choices.iter().any(|c| instruction.modifiers.contains(c)));
             alien + missing.count()
         };
-        let known = forms_of(instruction.opcode).iter().min_by_key(distance).map(|f| f.row.syntax);
+        let known = forms_of(instruction.opcode).iter().min_by_key(distance).map(|f| f.spelling());
         FormError::Modifiers { name: instruction.name(), known }
     }
 

@@ -1,6 +1,6 @@
 //! A row, ready to be matched.
 
-use super::row::Row;
+use super::row::{Effect, Row};
 use super::sets;
 use crate::instruction::{Instruction, Operand};
 use crate::syntax::{Modifier, Opcode, Type, Word};
@@ -145,6 +145,25 @@ impl Form {
         rest.is_empty()
     }
 
+    /// The syntax with its sets written out; of long ones, the first few.
+    pub fn spelling(&self) -> String {
+        let mut text = String::from(self.opcode.name());
+        for slot in &self.slots {
+            let shown = if slot.choices.len() > 14 { 3 } else { slot.choices.len() };
+            let mut choices: Vec<String> = slot.choices.iter().take(shown).map(|c| format!(".{}", c.name())).collect();
+            if shown < slot.choices.len() {
+                choices.push("…".into());
+            }
+            let choices = choices.join("|");
+            text += &match (slot.optional, slot.choices.len()) {
+                (true, _) => format!("{{{choices}}}"),
+                (false, 1) => choices,
+                (false, _) => format!("({choices})"),
+            };
+        }
+        text
+    }
+
     /// Which operand of the form each operand of the instruction is; `None` when they do not fit in number and kind.
     pub fn bind<'a>(&'a self, instruction: &'a Instruction) -> Option<Vec<(&'a OperandForm, &'a Operand)>> {
         let mut given = instruction.operands.iter();
@@ -179,18 +198,35 @@ impl Form {
         }
     }
 
+    /// What the instruction does besides computing its results: the row's effect, or reading a register that changes.
+    pub fn effect(&self, instruction: &Instruction) -> Effect {
+        let reads = |o: &Operand| matches!(o, Operand::Special(s) if s.is_volatile());
+        match self.row.effect {
+            Effect::None if instruction.operands.iter().any(reads) => Effect::Reads,
+            effect => effect,
+        }
+    }
+
+    /// Whether a target has the instruction.
+    pub fn is_on(&self, target: Target, instruction: &Instruction) -> bool {
+        target.has(self.floor(instruction).1) || target.specific && self.row.also.contains(&target.number)
+    }
+
     /// The smallest version and target that have this instruction: the row's, and those of its modifiers and special
     /// registers.
     pub fn floor(&self, instruction: &Instruction) -> (PtxVersion, Target) {
-        let modifiers = instruction.modifiers.iter().filter_map(|m| sets::modifier_floor(self.opcode, *m));
+        let modifiers = instruction.modifiers.iter().filter_map(|m| sets::modifier_floor(instruction, *m));
         let specials = instruction.operands.iter().filter_map(|o| match o {
             Operand::Special(s) => sets::special_floor(*s),
             _ => None,
         });
-        modifiers.chain(specials).chain(sets::width_floor(instruction)).fold((self.row.version, self.row.target), |(version, target), (v, t)| {
-            // What one chip alone has is above every plain target.
-            (version.max(v), if target.specific || target.number >= t.number { target } else { t })
-        })
+        modifiers.chain(specials).chain(sets::width_floor(instruction)).fold(
+            (self.row.version, self.row.target),
+            |(version, target), (v, t)| {
+                // What one chip alone has is above every plain target.
+                (version.max(v), if target.specific || target.number >= t.number { target } else { t })
+            },
+        )
     }
 }
 

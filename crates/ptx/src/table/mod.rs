@@ -48,7 +48,8 @@ pub fn forms_of(opcode: Opcode) -> &'static [&'static Form] {
 /// The form of an instruction: the first of its opcode whose modifiers, and number and kinds of operands, fit. Types
 /// of registers are left to [`Module::verify`](crate::Module::verify).
 pub fn resolve(instruction: &Instruction) -> Result<&'static Form, FormError> {
-    let mut named = forms_of(instruction.opcode).iter().filter(|f| f.takes_modifiers(&instruction.modifiers)).peekable();
+    let mut named =
+        forms_of(instruction.opcode).iter().filter(|f| f.takes_modifiers(&instruction.modifiers)).peekable();
     if named.peek().is_none() {
         return Err(FormError::modifiers(instruction));
     }

@@ -71,14 +71,15 @@ const fn sm(number: u16) -> Target {
 }
 
 /// The smallest version and target of a modifier wherever it stands, when they are above the usual.
-pub fn modifier_floor(opcode: Opcode, modifier: Modifier) -> Option<(PtxVersion, Target)> {
+pub fn modifier_floor(instruction: &Instruction, modifier: Modifier) -> Option<(PtxVersion, Target)> {
+    let opcode = instruction.opcode;
     let (major, minor, target) = match modifier {
         Modifier::Word(word) => match word {
             Word::Cta if matches!(opcode, Opcode::Bar | Opcode::Barrier) => (7, 8, sm(50)),
             Word::Release | Word::Relaxed | Word::Acquire if opcode == Opcode::Barrier => (8, 0, sm(90)),
             Word::SharedCluster if opcode == Opcode::Mbarrier => (8, 0, sm(90)),
             // `cp.async` had it as its way to say `.shared`.
-            Word::SharedCta if opcode == Opcode::Cp => return None,
+            Word::SharedCta if opcode == Opcode::Cp && !instruction.has(Word::Mbarrier) => return None,
             Word::SharedCta => (7, 8, sm(50)),
             Word::SharedCluster | Word::Cluster => (7, 8, sm(90)),
             Word::ParamEntry | Word::ParamFunc => (8, 3, sm(50)),

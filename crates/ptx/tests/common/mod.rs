@@ -2,6 +2,7 @@
 
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
 use warpsmith_ptx::table::{Form, OperandForm, Presence, Role, Shape, ValueForm, forms};
 use warpsmith_ptx::*;
 use warpsmith_types::{PtxVersion, Target};
@@ -32,15 +33,18 @@ pub(crate) fn modules() -> Vec<Module> {
                             modules.last_mut().unwrap()
                         }
                     };
-                    let mut writer = Writer { function: &mut module.functions[0], full, instruction: probe };
+                    // Short functions: an assembler's time grows faster than their length.
+                    if module.functions.last().is_none_or(|f| f.body.len() > 60) {
+                        module.functions.push(function_for(module.functions.len()));
+                    }
+                    let function = module.functions.last_mut().unwrap();
+                    let mut writer = Writer { function, full, instruction: probe, used: BTreeMap::new() };
                     writer.write(form);
                 }
             }
         }
     }
-    for module in &mut modules {
-        sort_registers(&mut module.functions[0]);
-    }
+    modules.iter_mut().flat_map(|m| &mut m.functions).for_each(sort_registers);
     modules
 }
 
@@ -113,19 +117,14 @@ fn choices(form: &Form) -> Vec<Vec<Modifier>> {
 
 fn module_for(version: PtxVersion, target: Target) -> Module {
     let mut module = Module::new(version, target);
-    let variable = |name: &str, space| Variable {
-        name: name.into(),
-        space,
-        linkage: Linkage::Internal,
-        align: 16,
-        ty: Type::B8,
-        count: Some(1024),
-        init: vec![],
-    };
     module.variables.push(variable("table", StateSpace::Const));
     module.variables.push(variable("buffer", StateSpace::Global));
     module.variables.push(variable("tile", StateSpace::Shared));
-    let mut function = Function::entry("every_row");
+    module
+}
+
+fn function_for(index: usize) -> Function {
+    let mut function = Function::entry(format!("rows_{index}"));
     function.parameters.push(Parameter {
         name: "argument".into(),
         ty: Type::B8,
@@ -136,8 +135,12 @@ fn module_for(version: PtxVersion, target: Target) -> Module {
     });
     function.variables.push(variable("stack", StateSpace::Local));
     function.variables.push(variable("sent", StateSpace::Param));
-    module.functions.push(function);
-    module
+    function
+}
+
+fn variable(name: &str, space: StateSpace) -> Variable {
+    let linkage = Linkage::Internal;
+    Variable { name: name.into(), space, linkage, align: 16, ty: Type::B8, count: Some(1024), init: vec![] }
 }
 
 struct Writer<'a> {
@@ -145,6 +148,8 @@ struct Writer<'a> {
     /// With optional operands, pairs, negations and sinks.
     full: bool,
     instruction: Instruction,
+    /// How many registers of each type it has already.
+    used: BTreeMap<Type, u32>,
 }
 
 impl Writer<'_> {
@@ -244,15 +249,24 @@ impl Writer<'_> {
             return Operand::Immediate(Immediate::F32(1f32.to_bits()));
         }
         let id = self.register(stored(ty, value));
-        if ty == Type::Pred && self.full && form.role == Role::Source { Operand::Not(id) } else { Operand::Register(id) }
+        if ty == Type::Pred && self.full && form.role == Role::Source {
+            Operand::Not(id)
+        } else {
+            Operand::Register(id)
+        }
     }
 
     /// A register that no other operand of the instruction uses.
     fn register(&mut self, ty: Type) -> RegisterId {
-        let id = RegisterId(self.function.registers.len() as u32);
-        let n = self.function.registers.iter().filter(|r| r.ty == ty).count();
-        self.function.registers.push(Register { name: format!("%{ty}_{n}"), ty });
-        id
+        let n = self.used.entry(ty).or_insert(0);
+        let name = format!("%{ty}_{n}");
+        *n += 1;
+        let known = self.function.registers.iter().position(|r| r.name == name);
+        let index = known.unwrap_or_else(|| {
+            self.function.registers.push(Register { name, ty });
+            self.function.registers.len() - 1
+        });
+        RegisterId(index as u32)
     }
 }
 

@@ -140,6 +140,10 @@ impl Backend for Cuda {
         let mut report = CompileReport::from_log(&linked.log, entry);
         report.registers = Some(kernel.registers);
         report.local = Some(kernel.local);
+        if kernel.local == 0 {
+            // Spills go to local memory.
+            report.spills = Some((0, 0));
+        }
         report.shared = kernel.shared;
         report.time = linked.time;
         report.cubin = Some(linked.cubin.len());

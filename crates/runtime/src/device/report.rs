@@ -22,7 +22,7 @@ pub struct CompileReport {
 }
 
 impl CompileReport {
-    /// Reads the verbose log of `ptxas` or of the driver's linker, which agree.
+    /// Reads the verbose log of `ptxas` or of the driver's linker, which say the same in nearly the same words.
     pub fn from_log(log: &str, entry: &str) -> CompileReport {
         let mut report = CompileReport::default();
         let mut ours = true;
@@ -30,7 +30,7 @@ impl CompileReport {
             if line.contains("warning") {
                 report.warnings.push(line.trim().into());
             }
-            if let Some(name) = quoted_after(line, "entry function") {
+            if let Some(name) = kernel_of(line) {
                 ours = name == entry;
             }
             if ours {
@@ -39,7 +39,8 @@ impl CompileReport {
                 {
                     report.spills = Some((stores, loads));
                 }
-                report.local = number_before(line, " bytes stack frame").or(report.local);
+                let local = number_before(line, " bytes stack frame").or(number_before(line, " bytes lmem"));
+                report.local = local.or(report.local);
                 report.registers = number_before(line, " registers").or(report.registers);
                 report.shared = number_before(line, " bytes smem").unwrap_or(report.shared);
             }
@@ -55,10 +56,11 @@ fn number_before(line: &str, words: &str) -> Option<u32> {
     before[before.len() - digits..].parse().ok()
 }
 
-/// The name in single quotes after `words`.
-fn quoted_after<'a>(line: &'a str, words: &str) -> Option<&'a str> {
-    let (_, rest) = line.split_once(words)?;
-    rest.split('\'').nth(1)
+/// The kernel that the lines after this one are about, when it begins with one.
+fn kernel_of(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("entry function ").or(line.split_once("Function properties for "))?;
+    let rest = rest.trim_start_matches('\'');
+    rest.split(|c: char| c == '\'' || c == ':' || c.is_whitespace()).next()
 }
 
 #[cfg(test)]
@@ -80,6 +82,11 @@ mod tests {
         assert_eq!(report.shared, 48);
         assert_eq!(report.warnings, ["ptxas warning : (C7508) setmaxnreg ignored"]);
         assert_eq!(CompileReport::from_log(log, "other").spills, Some((60, 8)));
+        let linker = "info    : 0 bytes gmem\n\
+            info    : Function properties for 'other':\ninfo    : used 99 registers, 8 stack, 0 bytes smem, 8 bytes lmem\n\
+            info    : Function properties for 'vadd':\ninfo    : used 12 registers, 0 stack, 16 bytes smem, 0 bytes lmem\n";
+        let report = CompileReport::from_log(linker, "vadd");
+        assert_eq!((report.registers, report.local, report.shared), (Some(12), Some(0), 16));
         assert_eq!(CompileReport::from_log("", "vadd"), CompileReport::default());
     }
 }

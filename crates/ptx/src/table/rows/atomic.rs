@@ -27,22 +27,14 @@ pub(super) const ROWS: &[Row] = &[
         .sm(90)
         .atomic(),
     row("atom{<order>}{<scope>}{.global}.add{.L2::cache_hint}(.v2|.v4).f32", VECTOR, OLD).ptx(8, 1).sm(90).atomic(),
-    row(
-        "atom{<order>}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint}(.v2|.v4|.v8)(.f16|.bf16)",
-        VECTOR,
-        OLD,
-    )
-    .ptx(8, 1)
-    .sm(90)
-    .atomic(),
-    row(
-        "atom{<order>}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint}(.v2|.v4)(.f16x2|.bf16x2)",
-        VECTOR,
-        OLD,
-    )
-    .ptx(8, 1)
-    .sm(90)
-    .atomic(),
+    row("atom{<order>}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint}(.v2|.v4|.v8)(.f16|.bf16)", VECTOR, OLD)
+        .ptx(8, 1)
+        .sm(90)
+        .atomic(),
+    row("atom{<order>}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint}(.v2|.v4)(.f16x2|.bf16x2)", VECTOR, OLD)
+        .ptx(8, 1)
+        .sm(90)
+        .atomic(),
     row("red{.relaxed|.release}{<scope>}{<where>}(.and|.or|.xor){.L2::cache_hint}(.b32|.b64)", RED, UPDATE).atomic(),
     row("red{.relaxed|.release}{<scope>}{<where>}.add{.L2::cache_hint}(.u32|.s32|.u64|.f32)", RED, UPDATE).atomic(),
     row("red{.relaxed|.release}{<scope>}{<where>}.add{.L2::cache_hint}.f64", RED, UPDATE).sm(60).atomic(),
@@ -75,10 +67,14 @@ pub(super) const ROWS: &[Row] = &[
     .ptx(8, 1)
     .sm(90)
     .atomic(),
-    row("red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes(.inc|.dec).u32", "[a], b:T, [barrier]", UPDATE)
-        .ptx(8, 1)
-        .sm(90)
-        .asynchronous(),
+    row(
+        "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes(.inc|.dec).u32",
+        "[a], b:T, [barrier]",
+        UPDATE,
+    )
+    .ptx(8, 1)
+    .sm(90)
+    .asynchronous(),
     row(
         "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes(.min|.max)(.u32|.s32)",
         "[a], b:T, [barrier]",

@@ -7,14 +7,8 @@ const ARRIVED: &str = "d:T_, [a], count?:u32";
 pub(super) const ROWS: &[Row] = &[
     row("mbarrier.init{<shared>}.b64", "[a], count:u32", "Makes a barrier for so many arrivals.").sm(80).writes(),
     row("mbarrier.inval{<shared>}.b64", "[a]", "Ends a barrier's life.").sm(80).writes(),
-    row("mbarrier.expect_tx{<any_shared>}.b64", "[a], bytes:u32", "Expects bytes.")
-        .ptx(8, 0)
-        .sm(90)
-        .barrier(),
-    row("mbarrier.complete_tx{<any_shared>}.b64", "[a], bytes:u32", "Counts bytes as come.")
-        .ptx(8, 0)
-        .sm(90)
-        .barrier(),
+    row("mbarrier.expect_tx{<any_shared>}.b64", "[a], bytes:u32", "Expects bytes.").ptx(8, 0).sm(90).barrier(),
+    row("mbarrier.complete_tx{<any_shared>}.b64", "[a], bytes:u32", "Counts bytes as come.").ptx(8, 0).sm(90).barrier(),
     row("mbarrier.expect_tx.relaxed(.cta|.cluster){<any_shared>}.b64", "[a], bytes:u32", "Expects bytes.")
         .ptx(8, 0)
         .sm(90)
@@ -73,14 +67,22 @@ pub(super) const ROWS: &[Row] = &[
         .ptx(7, 1)
         .sm(80)
         .barrier(),
-    row("mbarrier.test_wait.acquire(.cta|.cluster){<shared>}.b64", "p:pred, [a], state:T", "Whether the phase has ended.")
-        .ptx(8, 0)
-        .sm(90)
-        .barrier(),
-    row("mbarrier.test_wait.relaxed(.cta|.cluster){<shared>}.b64", "p:pred, [a], state:T", "Whether the phase has ended.")
-        .ptx(8, 6)
-        .sm(90)
-        .barrier(),
+    row(
+        "mbarrier.test_wait.acquire(.cta|.cluster){<shared>}.b64",
+        "p:pred, [a], state:T",
+        "Whether the phase has ended.",
+    )
+    .ptx(8, 0)
+    .sm(90)
+    .barrier(),
+    row(
+        "mbarrier.test_wait.relaxed(.cta|.cluster){<shared>}.b64",
+        "p:pred, [a], state:T",
+        "Whether the phase has ended.",
+    )
+    .ptx(8, 6)
+    .sm(90)
+    .barrier(),
     row(
         "mbarrier.test_wait.parity.acquire(.cta|.cluster){<shared>}.b64",
         "p:pred, [a], parity:u32",
@@ -97,10 +99,14 @@ pub(super) const ROWS: &[Row] = &[
     .ptx(8, 6)
     .sm(90)
     .barrier(),
-    row("mbarrier.try_wait{<shared>}.b64", "p:pred, [a], state:T, hint?:u32", "Waits a while; whether the phase has ended.")
-        .ptx(7, 8)
-        .sm(90)
-        .barrier(),
+    row(
+        "mbarrier.try_wait{<shared>}.b64",
+        "p:pred, [a], state:T, hint?:u32",
+        "Waits a while; whether the phase has ended.",
+    )
+    .ptx(7, 8)
+    .sm(90)
+    .barrier(),
     row(
         "mbarrier.try_wait.parity{<shared>}.b64",
         "p:pred, [a], parity:u32, hint?:u32",

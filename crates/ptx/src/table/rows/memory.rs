@@ -20,34 +20,64 @@ pub(super) const ROWS: &[Row] = &[
     row("ld.relaxed<scope>{<where>}{<L1>}{.L2::cache_hint}{<prefetch>}{<vector>}<memory>", LOAD, "Loads, coherent.")
         .sm(70)
         .reads(),
-    row("ld.acquire<scope>{<where>}{<L1>}{.L2::cache_hint}{<prefetch>}{<vector>}<memory>", LOAD, "Loads; what follows stays after it.")
+    row(
+        "ld.acquire<scope>{<where>}{<L1>}{.L2::cache_hint}{<prefetch>}{<vector>}<memory>",
+        LOAD,
+        "Loads; what follows stays after it.",
+    )
+    .sm(70)
+    .reads(),
+    row("ld.mmio.relaxed.sys{.global}<memory>", "d:T.., [a]", "Loads from a device's registers.")
+        .ptx(8, 2)
         .sm(70)
         .reads(),
-    row("ld.mmio.relaxed.sys{.global}<memory>", "d:T.., [a]", "Loads from a device's registers.").ptx(8, 2).sm(70).reads(),
     row("ld.global{.ca|.cg|.cs}.nc{.L2::cache_hint}{<prefetch>}{<vector>}<memory>", LOAD, "Loads what nobody writes.")
         .reads(),
     row("ld.global.nc<L1>{.L2::cache_hint}{<prefetch>}{<vector>}<memory>", LOAD, "Loads what nobody writes.").reads(),
-    row("ld.global.nc{<L1>}<L2_wide>{.L2::cache_hint}{<prefetch>}.v8(.b32|.u32|.s32|.f32)", LOAD, "Loads what nobody writes.")
-        .ptx(8, 8)
-        .sm(100)
-        .reads(),
-    row("ld.global.nc{<L1>}<L2_wide>{.L2::cache_hint}{<prefetch>}.v4(.b64|.u64|.s64|.f64)", LOAD, "Loads what nobody writes.")
-        .ptx(8, 8)
-        .sm(100)
-        .reads(),
+    row(
+        "ld.global.nc{<L1>}<L2_wide>{.L2::cache_hint}{<prefetch>}.v8(.b32|.u32|.s32|.f32)",
+        LOAD,
+        "Loads what nobody writes.",
+    )
+    .ptx(8, 8)
+    .sm(100)
+    .reads(),
+    row(
+        "ld.global.nc{<L1>}<L2_wide>{.L2::cache_hint}{<prefetch>}.v4(.b64|.u64|.s64|.f64)",
+        LOAD,
+        "Loads what nobody writes.",
+    )
+    .ptx(8, 8)
+    .sm(100)
+    .reads(),
     row("ld{.weak}{<space>}.b128", "d:T, [a]", "Loads 128 bits as one.").reads(),
     row("ld(.relaxed|.acquire)<scope>{<where>}.b128", "d:T, [a]", "Loads 128 bits as one.").reads(),
     row("ldu{.global}{.v2|.v4}<memory>", "d:vT.., [a]", "Loads what is the same for the warp.").reads(),
     row("st{.weak}{<store_space>}{<store_cache>}{.L2::cache_hint}{<vector>}<memory>", STORE, "Stores.").writes(),
     row("st{.weak}{.global}<L1>{.L2::cache_hint}{<vector>}<memory>", STORE, "Stores.").writes(),
-    row("st{.weak}.global{<L1>}<L2_wide>{.L2::cache_hint}.v8(.b32|.u32|.s32|.f32)", STORE, "Stores.").ptx(8, 8).sm(100).writes(),
-    row("st{.weak}.global{<L1>}<L2_wide>{.L2::cache_hint}.v4(.b64|.u64|.s64|.f64)", STORE, "Stores.").ptx(8, 8).sm(100).writes(),
+    row("st{.weak}.global{<L1>}<L2_wide>{.L2::cache_hint}.v8(.b32|.u32|.s32|.f32)", STORE, "Stores.")
+        .ptx(8, 8)
+        .sm(100)
+        .writes(),
+    row("st{.weak}.global{<L1>}<L2_wide>{.L2::cache_hint}.v4(.b64|.u64|.s64|.f64)", STORE, "Stores.")
+        .ptx(8, 8)
+        .sm(100)
+        .writes(),
     row("st.volatile{<where>}{<vector>}<memory>", "[a], b:vT..", "Stores; never merged or dropped.").writes(),
-    row("st.relaxed<scope>{<where>}{<L1>}{.L2::cache_hint}{<vector>}<memory>", STORE, "Stores, coherent.").sm(70).writes(),
-    row("st.release<scope>{<where>}{<L1>}{.L2::cache_hint}{<vector>}<memory>", STORE, "Stores; what precedes stays before it.")
+    row("st.relaxed<scope>{<where>}{<L1>}{.L2::cache_hint}{<vector>}<memory>", STORE, "Stores, coherent.")
         .sm(70)
         .writes(),
-    row("st.mmio.relaxed.sys{.global}<memory>", "[a], b:T..", "Stores to a device's registers.").ptx(8, 2).sm(70).writes(),
+    row(
+        "st.release<scope>{<where>}{<L1>}{.L2::cache_hint}{<vector>}<memory>",
+        STORE,
+        "Stores; what precedes stays before it.",
+    )
+    .sm(70)
+    .writes(),
+    row("st.mmio.relaxed.sys{.global}<memory>", "[a], b:T..", "Stores to a device's registers.")
+        .ptx(8, 2)
+        .sm(70)
+        .writes(),
     row("st{.weak}{<store_space>}.b128", "[a], b:T", "Stores 128 bits as one.").writes(),
     row("st(.relaxed|.release)<scope>{<where>}.b128", "[a], b:T", "Stores 128 bits as one.").writes(),
     row("prefetch{.global|.local}(.L1|.L2)", "[a]", "Brings a line into a cache.").reads(),
@@ -59,9 +89,13 @@ pub(super) const ROWS: &[Row] = &[
         .sm(80)
         .writes(),
     row("discard{.global}.L2", "[a], #size:u64", "Drops a line without writing it back.").ptx(7, 4).sm(80).writes(),
-    row("createpolicy.fractional<L2>{.L2::evict_first|.L2::evict_unchanged}.b64", "d:T, fraction?:f32", "A cache policy for a share of accesses.")
-        .ptx(7, 4)
-        .sm(80),
+    row(
+        "createpolicy.fractional<L2>{.L2::evict_first|.L2::evict_unchanged}.b64",
+        "d:T, fraction?:f32",
+        "A cache policy for a share of accesses.",
+    )
+    .ptx(7, 4)
+    .sm(80),
     row(
         "createpolicy.range{.global}<L2>{.L2::evict_first|.L2::evict_unchanged}.b64",
         "d:T, [a], primary:u32, total:u32",

@@ -39,14 +39,22 @@ pub(super) const ROWS: &[Row] = &[
         .sm(90)
         .reads(),
     row("multimem.ld_reduce<strong_load><scope>{.global}.add.f64", "d:T, [a]", ACROSS).ptx(8, 1).sm(90).reads(),
-    row("multimem.ld_reduce<strong_load><scope>{.global}(.min|.max|.add)(.v2|.v4|.v8)(.f16|.bf16)", "d:vT, [a]", ACROSS)
-        .ptx(8, 1)
-        .sm(90)
-        .reads(),
-    row("multimem.ld_reduce<strong_load><scope>{.global}(.min|.max|.add){.v2|.v4}(.f16x2|.bf16x2)", "d:vT, [a]", ACROSS)
-        .ptx(8, 1)
-        .sm(90)
-        .reads(),
+    row(
+        "multimem.ld_reduce<strong_load><scope>{.global}(.min|.max|.add)(.v2|.v4|.v8)(.f16|.bf16)",
+        "d:vT, [a]",
+        ACROSS,
+    )
+    .ptx(8, 1)
+    .sm(90)
+    .reads(),
+    row(
+        "multimem.ld_reduce<strong_load><scope>{.global}(.min|.max|.add){.v2|.v4}(.f16x2|.bf16x2)",
+        "d:vT, [a]",
+        ACROSS,
+    )
+    .ptx(8, 1)
+    .sm(90)
+    .reads(),
     row("multimem.ld_reduce<strong_load><scope>{.global}.add.acc::f32(.v2|.v4|.v8)(.f16|.bf16)", "d:vT, [a]", ACROSS)
         .ptx(8, 2)
         .sm(90)

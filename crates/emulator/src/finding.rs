@@ -1,0 +1,247 @@
+//! What the sanitizer found.
+
+use crate::manifest::TensorPlace;
+use rustc_hash::FxHashMap;
+use std::fmt;
+use warpsmith_types::{Diagnostic, Location};
+
+/// Where a value is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Storage {
+    /// A register.
+    Register,
+    /// Shared memory.
+    Shared,
+    /// Device memory.
+    Global,
+    /// A thread's local memory.
+    Local,
+    /// The kernel's parameters.
+    Parameter,
+}
+
+impl fmt::Display for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Storage::Register => "register",
+            Storage::Shared => "shared",
+            Storage::Global => "global",
+            Storage::Local => "local",
+            Storage::Parameter => "parameter",
+        })
+    }
+}
+
+/// The class of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FindingKind {
+    /// An access outside every allocation, or outside a block's shared or a thread's local memory.
+    OutOfBounds,
+    /// An access to memory that was freed.
+    UseAfterFree,
+    /// An address that is no multiple of the access's size.
+    Misaligned,
+    /// A read of something that nothing wrote.
+    UninitializedRead(Storage),
+    /// Lanes of one warp at different instances of an aligned barrier.
+    BarrierDivergence,
+    /// A barrier whose thread count is impossible, or that threads disagree about.
+    BarrierCount,
+    /// A lane at a `.sync` instruction whose member mask does not name it.
+    SyncMask,
+    /// Threads that wait for what can not come.
+    Deadlock,
+    /// The kernel ran a `trap`.
+    Trap,
+    /// The launch used up its budget of instructions.
+    Budget,
+}
+
+/// What kind of access it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// A load.
+    Load,
+    /// A store.
+    Store,
+    /// An atomic or reduction.
+    Atomic,
+    /// The source or destination of an asynchronous copy.
+    Copy,
+}
+
+/// One fault, with the first thread that showed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Its class.
+    pub kind: FindingKind,
+    /// The kernel.
+    pub kernel: String,
+    /// The block's index in the grid.
+    pub block: [u32; 3],
+    /// The thread's index in the block.
+    pub thread: [u32; 3],
+    /// For memory: what was done.
+    pub access: Option<AccessKind>,
+    /// For memory: which.
+    pub storage: Option<Storage>,
+    /// For memory: where; an offset for shared and local memory.
+    pub address: Option<u64>,
+    /// For memory: how many bytes the thread accessed.
+    pub bytes: u32,
+    /// For memory: the tensor, when a manifest names it.
+    pub tensor: Option<TensorPlace>,
+    /// What it concerns, in words: "4 bytes past the end of `x` (4096 bytes)".
+    pub detail: String,
+    /// Further facts, each a sentence: who waits where.
+    pub notes: Vec<(String, Option<Location>)>,
+    /// The source line.
+    pub location: Option<Location>,
+    /// The line of the PTX text; 0 when it was not parsed from text.
+    pub ptx_line: u32,
+    /// How often it happened, threads counted one by one.
+    pub count: u64,
+    /// The instruction, to tell faults apart.
+    pub(crate) pc: u32,
+    /// The block's number, to report the same thread whatever the schedule.
+    pub(crate) block_number: u64,
+}
+
+impl Finding {
+    /// The finding as a message that points at the source line.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let kernel = &self.kernel;
+        let n = self.bytes;
+        let storage = self.storage.map_or_else(String::new, |s| format!("{s} memory"));
+        let does = match self.access {
+            Some(AccessKind::Load) => "reads",
+            Some(AccessKind::Store) => "writes",
+            Some(AccessKind::Atomic) => "updates",
+            Some(AccessKind::Copy) => "copies",
+            None => "uses",
+        };
+        let s = if n == 1 { "" } else { "s" };
+        let title = match self.kind {
+            FindingKind::OutOfBounds => format!("`{kernel}` {does} {n} byte{s} of {storage} out of bounds"),
+            FindingKind::UseAfterFree => format!("`{kernel}` {does} {n} byte{s} of freed memory"),
+            FindingKind::Misaligned => format!("`{kernel}` {does} {n} byte{s} of {storage} at a misaligned address"),
+            FindingKind::UninitializedRead(Storage::Register) => format!("`{kernel}` reads an uninitialised register"),
+            FindingKind::UninitializedRead(s) => format!("`{kernel}` reads uninitialised {s} memory"),
+            FindingKind::BarrierDivergence => format!("`{kernel}` reaches a barrier with a divided warp"),
+            FindingKind::BarrierCount => format!("`{kernel}` uses a barrier with a wrong thread count"),
+            FindingKind::SyncMask => format!("`{kernel}` runs a `.sync` instruction with lanes that its mask leaves out"),
+            FindingKind::Deadlock => format!("`{kernel}` deadlocks"),
+            FindingKind::Trap => format!("`{kernel}` traps"),
+            FindingKind::Budget => format!("`{kernel}` does not finish within its budget of instructions"),
+        };
+        let [bx, by, bz] = self.block;
+        let [tx, ty, tz] = self.thread;
+        let mut facts = format!("block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})");
+        if let Some(address) = self.address {
+            facts += &match self.storage {
+                Some(Storage::Global) => format!(", address {address:#x}"),
+                Some(storage) => format!(", {storage} offset {address:#x}"),
+                None => format!(", generic address {address:#x}"),
+            };
+        }
+        if let Some(tensor) = &self.tensor {
+            facts += &format!(", {tensor}");
+        }
+        let mut d = Diagnostic::error(title);
+        let label = match self.access {
+            Some(AccessKind::Load) => "this load",
+            Some(AccessKind::Store) => "this store",
+            Some(AccessKind::Atomic) => "this atomic",
+            Some(AccessKind::Copy) => "this copy",
+            None => "here",
+        };
+        if let Some(location) = &self.location {
+            d = d.at(location.clone()).label(label);
+        }
+        if !self.detail.is_empty() {
+            facts += &format!(": {}", self.detail);
+        }
+        d = d.note(facts, None);
+        if self.ptx_line > 0 {
+            d = d.note(format!("line {} of the PTX", self.ptx_line), None);
+        }
+        for (note, at) in &self.notes {
+            d = d.note(note.clone(), at.clone());
+        }
+        if self.count > 1 {
+            d = d.note(format!("{} times in all", self.count), None);
+        }
+        d
+    }
+}
+
+/// Distinct faults that are kept.
+const DISTINCT: usize = 100;
+
+/// Faults so far, one entry for each class and source line.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    found: Vec<Finding>,
+    known: FxHashMap<Key, usize>,
+    /// Faults seen, the dropped ones too.
+    pub total: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Key {
+    kind: FindingKind,
+    /// The source line when there is one: unrolled copies of a line are one fault.
+    location: Option<Location>,
+    pc: u32,
+}
+
+impl Findings {
+    /// Counts a fault that is known already; says whether it was.
+    pub(crate) fn again(&mut self, kind: FindingKind, location: Option<&Location>, pc: u32, block: u64) -> bool {
+        self.total += 1;
+        match self.known.get(&key(kind, location, pc)) {
+            // A later block adds nothing; an earlier one replaces it, so that the report does not depend on the schedule.
+            Some(index) if self.found[*index].block_number <= block => {
+                self.found[*index].count += 1;
+                true
+            }
+            Some(_) => false,
+            None => self.found.len() >= DISTINCT,
+        }
+    }
+
+    pub(crate) fn add(&mut self, finding: Finding) {
+        let key = key(finding.kind, finding.location.as_ref(), finding.pc);
+        match self.known.get(&key) {
+            Some(index) => {
+                let old = &mut self.found[*index];
+                let count = old.count + finding.count;
+                if finding.block_number < old.block_number {
+                    *old = finding;
+                }
+                old.count = count;
+            }
+            None if self.found.len() < DISTINCT => {
+                self.known.insert(key, self.found.len());
+                self.found.push(finding);
+            }
+            None => {}
+        }
+    }
+
+    /// All of another worker's.
+    pub(crate) fn merge(&mut self, other: Findings) {
+        self.total += other.total;
+        other.found.into_iter().for_each(|f| self.add(f));
+    }
+
+    /// In the order of blocks and instructions.
+    pub(crate) fn finish(mut self) -> Vec<Finding> {
+        self.found.sort_by_key(|f| (f.block_number, f.pc, f.kind));
+        self.found
+    }
+}
+
+fn key(kind: FindingKind, location: Option<&Location>, pc: u32) -> Key {
+    Key { kind, location: location.cloned(), pc: if location.is_some() { 0 } else { pc } }
+}

@@ -1,0 +1,71 @@
+//! The sixteen barriers of a block.
+
+use super::warp::Group;
+use crate::lanes::{LANES, Registers, put, put_predicate};
+use crate::program::{Action, BarrierKind, Program};
+
+/// Threads at a barrier, since it was last complete.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrivals {
+    /// How many came.
+    pub arrived: u32,
+    /// How many must; `None` for all that have not exited.
+    pub expected: Option<u32>,
+    /// Of them, those whose predicate was true.
+    pub true_predicates: u32,
+}
+
+/// The barriers of a block.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Barriers {
+    pub state: [Arrivals; 16],
+    in_use: u16,
+}
+
+impl Barriers {
+    /// Counts threads in. False when they expect another number of threads than those before.
+    pub(crate) fn arrive(&mut self, id: u8, threads: u32, expected: Option<u32>, true_predicates: u32) -> bool {
+        let b = &mut self.state[id as usize & 15];
+        let first = b.arrived == 0;
+        let agree = first || b.expected == expected;
+        if first {
+            b.expected = expected;
+        }
+        b.arrived += threads;
+        b.true_predicates += true_predicates;
+        self.in_use |= 1 << (id & 15);
+        agree
+    }
+
+    /// The barriers that everybody has come to.
+    pub(crate) fn complete(&self, live: u32) -> impl Iterator<Item = u8> + use<> {
+        let mut complete = 0u16;
+        if self.in_use != 0 {
+            for (id, b) in self.state.iter().enumerate() {
+                let there = self.in_use >> id & 1 == 1 && b.arrived > 0;
+                complete |= u16::from(there && b.arrived >= b.expected.unwrap_or(live)) << id;
+            }
+        }
+        (0..16).filter(move |id| complete >> id & 1 == 1)
+    }
+
+    /// Gives a released group the result of a reduction.
+    pub(crate) fn deliver(&self, program: &Program, id: u8, group: &Group, registers: &mut Registers) {
+        let Some(Action::Barrier(b)) = program.code.get(group.pc as usize).map(|i| i.action) else { return };
+        let state = &self.state[id as usize & 15];
+        let verdict = |yes: bool| if yes { u32::MAX } else { 0 };
+        match b.kind {
+            BarrierKind::Sync | BarrierKind::Arrive => {}
+            BarrierKind::Popc => put(registers, b.d, group.mask, &[state.true_predicates; LANES]),
+            BarrierKind::And => {
+                put_predicate(registers, b.d, group.mask, verdict(state.true_predicates == state.arrived));
+            }
+            BarrierKind::Or => put_predicate(registers, b.d, group.mask, verdict(state.true_predicates > 0)),
+        }
+    }
+
+    pub(crate) fn reset(&mut self, id: u8) {
+        self.state[id as usize & 15] = Arrivals::default();
+        self.in_use &= !(1 << (id & 15));
+    }
+}

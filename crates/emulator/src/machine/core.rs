@@ -1,0 +1,207 @@
+//! What a worker carries from block to block: the program, the memory, the findings.
+
+use super::grid::{Launch, Options};
+use crate::Manifest;
+use crate::finding::Findings;
+use crate::lanes::{LANES, Registers};
+use crate::memory::{Flat, Global, SHARED_BASE};
+use crate::program::{Constant, Program};
+use warpsmith_ptx::SpecialRegister;
+use warpsmith_types::Chip;
+
+/// The extents of a launch.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub cluster: [u32; 3],
+    pub blocks: u64,
+    pub threads: u32,
+    pub dynamic_shared: u32,
+}
+
+impl Shape {
+    pub(crate) fn of(launch: &Launch) -> Shape {
+        Shape {
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster,
+            blocks: launch.grid.iter().map(|x| u64::from(*x)).product(),
+            threads: launch.block.iter().product(),
+            dynamic_shared: launch.dynamic_shared,
+        }
+    }
+
+    pub(crate) fn warps(&self) -> u32 {
+        self.threads.div_ceil(LANES as u32)
+    }
+
+    /// The index of a block by its number.
+    pub(crate) fn block_index(&self, number: u64) -> [u32; 3] {
+        let [x, y, _] = self.grid.map(u64::from);
+        [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
+    }
+
+    /// The index of a thread by its number in the block.
+    pub(crate) fn thread_index(&self, number: u32) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        [number % x, number / x % y, number / x / y]
+    }
+}
+
+/// A worker.
+pub(crate) struct Core<'a> {
+    pub program: &'a Program,
+    pub memory: &'a Global,
+    pub shape: &'a Shape,
+    pub manifest: Option<&'a Manifest>,
+    pub parameters: Flat,
+    pub options: &'a Options,
+    /// Whether no other worker runs blocks of this launch.
+    pub alone: bool,
+    pub findings: Findings,
+    /// Warp instructions so far.
+    pub executed: u64,
+    /// Warp instructions of other workers, when there is a budget.
+    pub elsewhere: u64,
+    /// Of this worker's instructions, those that the others know of.
+    pub shared_use: u64,
+    /// Set when the launch is to be given up.
+    pub stopped: bool,
+    /// The allocation that the last global access was in: the next one mostly is, too.
+    pub recent: usize,
+    /// Registers of a warp before its first instruction, but for what depends on its place.
+    pub blank: Registers,
+    seed: u64,
+}
+
+impl<'a> Core<'a> {
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn new(
+        memory: &'a Global,
+        program: &'a Program,
+        launch: &Launch,
+        shape: &'a Shape,
+        variables: &[u64],
+        manifest: Option<&'a Manifest>,
+        options: &'a Options,
+        alone: bool,
+    ) -> Core<'a> {
+        let mut blank = Registers {
+            r32: vec![[0xcbcb_cbcb; LANES]; program.counts.r32],
+            r64: vec![[0xcbcb_cbcb_cbcb_cbcb; LANES]; program.counts.r64],
+            p: vec![0; program.counts.p],
+        };
+        for (index, value) in &program.constants32 {
+            blank.r32[*index as usize] = [*value; LANES];
+        }
+        for (index, value) in &program.constants64 {
+            let value = match value {
+                Constant::Value(value) => *value,
+                Constant::Variable(n, offset) => {
+                    variables.get(*n as usize).copied().unwrap_or_default().wrapping_add_signed(*offset)
+                }
+            };
+            blank.r64[*index as usize] = [value; LANES];
+        }
+        for (index, value) in &program.predicates {
+            blank.p[*index as usize] = if *value { u32::MAX } else { 0 };
+        }
+        Core {
+            program,
+            memory,
+            shape,
+            manifest,
+            parameters: Flat::of(&launch.parameters),
+            options,
+            alone,
+            findings: Findings::default(),
+            executed: 0,
+            elsewhere: 0,
+            shared_use: 0,
+            stopped: false,
+            recent: 0,
+            blank,
+            seed: options.seed,
+        }
+    }
+
+    /// Warp instructions that the budget still allows.
+    pub(crate) fn allowance(&self) -> u64 {
+        match self.options.budget {
+            Some(budget) => budget.saturating_sub(self.executed + self.elsewhere),
+            None => u64::MAX,
+        }
+    }
+
+    /// A different seed for each block, the same in every run.
+    pub(crate) fn seed(&self, block: u64) -> u64 {
+        if self.seed == 0 { 0 } else { self.seed ^ block.wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+    }
+
+    /// Bytes of a block's shared memory, with what comes before its start.
+    pub(crate) fn shared_bytes(&self) -> usize {
+        let end = self.program.dynamic_base as usize + self.shape.dynamic_shared as usize;
+        if self.shape.dynamic_shared > 0 { end } else { self.program.static_shared_bytes() as usize + SHARED_BASE as usize }
+    }
+
+    /// How many blocks of this launch the chip runs at the same time.
+    pub(crate) fn resident_blocks(&self, chip: &Chip) -> u64 {
+        let shared = (self.shared_bytes() as u32).max(1);
+        let each = (chip.threads_per_multiprocessor / self.shape.threads.next_multiple_of(32))
+            .min(chip.blocks_per_multiprocessor)
+            .min(chip.shared_per_multiprocessor / shared)
+            .max(1);
+        u64::from(each) * u64::from(chip.multiprocessors)
+    }
+
+    /// The value of a special register that is the same for a whole block, or `None` when it differs by lane.
+    pub(crate) fn uniform(&self, special: SpecialRegister, block: [u32; 3], warp: u32) -> Option<u32> {
+        use SpecialRegister::*;
+        let s = self.shape;
+        Some(match special {
+            NtidX => s.block[0],
+            NtidY => s.block[1],
+            NtidZ => s.block[2],
+            CtaidX | ClusterIdX => block[0],
+            CtaidY | ClusterIdY => block[1],
+            CtaidZ | ClusterIdZ => block[2],
+            NctaidX | NclusterIdX => s.grid[0],
+            NctaidY | NclusterIdY => s.grid[1],
+            NctaidZ | NclusterIdZ => s.grid[2],
+            WarpId => warp,
+            NwarpId => s.warps(),
+            ClusterNctaidX => s.cluster[0],
+            ClusterNctaidY => s.cluster[1],
+            ClusterNctaidZ => s.cluster[2],
+            ClusterNctaRank => s.cluster.iter().product(),
+            NsmId => 1,
+            DynamicSmemSize => s.dynamic_shared,
+            TotalSmemSize => self.shared_bytes() as u32 - SHARED_BASE,
+            ClusterCtaidX | ClusterCtaidY | ClusterCtaidZ | ClusterCtaRank | IsExplicitCluster | SmId | GridId => 0,
+            Clock | ClockHi | Clock64 | GlobalTimer => 0,
+            TidX | TidY | TidZ | LaneId | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt => return None,
+        })
+    }
+
+    /// The values of a special register that differs by lane.
+    pub(crate) fn by_lane(&self, special: SpecialRegister, warp: u32) -> [u32; LANES] {
+        use SpecialRegister::*;
+        std::array::from_fn(|lane| {
+            let bit = 1u32 << lane;
+            let tid = |axis: usize| self.shape.thread_index(warp * LANES as u32 + lane as u32)[axis];
+            match special {
+                TidX => tid(0),
+                TidY => tid(1),
+                TidZ => tid(2),
+                LaneId => lane as u32,
+                LanemaskEq => bit,
+                LanemaskLt => bit - 1,
+                LanemaskLe => bit | (bit - 1),
+                LanemaskGt => !(bit | (bit - 1)),
+                LanemaskGe => !(bit - 1),
+                _ => 0,
+            }
+        })
+    }
+}

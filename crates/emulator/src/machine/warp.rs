@@ -1,0 +1,155 @@
+//! A warp: registers, and the groups that its lanes have parted into.
+//!
+//! PTX has no structure, so there is no stack of masks. Lanes at the same instruction form a group; the group that is
+//! furthest behind runs, and groups that meet merge. Compilers lay code out so that this reconverges where their own
+//! analysis would. A group that keeps the others waiting for long gives way, so that every lane makes progress.
+
+use super::copies::Copies;
+use super::core::Core;
+use crate::lanes::{FULL, LANES, Registers};
+use crate::memory::Flat;
+
+/// Lanes at one instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub pc: u32,
+    pub mask: u32,
+    pub state: State,
+    /// When it last ran, in the worker's instruction count.
+    pub ran: u64,
+}
+
+/// What a group can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Ready,
+    /// Waits for these lanes at the same `.sync` instruction.
+    Sync { members: u32 },
+    /// Waits for these lanes at any `bar.warp.sync`.
+    WarpBarrier { members: u32 },
+    /// Waits at a barrier of the block.
+    Barrier { id: u8 },
+}
+
+/// A warp of a block.
+#[derive(Debug)]
+pub(crate) struct Warp {
+    /// Its number in the block.
+    pub index: u32,
+    pub registers: Registers,
+    /// Of each register, the lanes that were written; kept only where the program needs it.
+    pub written: Vec<u32>,
+    pub groups: Vec<Group>,
+    /// Lanes that have not exited.
+    pub live: u32,
+    pub local: Flat,
+    pub copies: Copies,
+    /// Instructions since the groups last took turns.
+    pub hurry: u64,
+}
+
+impl Warp {
+    pub(crate) fn new(core: &Core<'_>, index: u32) -> Warp {
+        let registers = core.blank.clone();
+        let mut warp = Warp {
+            index,
+            registers,
+            written: vec![],
+            groups: vec![],
+            live: 0,
+            local: Flat::new(core.program.local_bytes as usize * LANES),
+            copies: Copies::default(),
+            hurry: 0,
+        };
+        for (special, plane) in &core.program.specials {
+            if core.uniform(*special, [0; 3], index).is_none() {
+                warp.registers.r32[*plane as usize] = core.by_lane(*special, index);
+            }
+        }
+        if core.program.code.iter().any(|i| i.checked) {
+            let counts = core.program.counts;
+            warp.written = vec![0; counts.r32 + counts.r64 + counts.p];
+        }
+        warp
+    }
+
+    /// Makes it the same warp of another block.
+    pub(crate) fn restart(&mut self, core: &Core<'_>, block: [u32; 3]) {
+        for (special, plane) in &core.program.specials {
+            if let Some(value) = core.uniform(*special, block, self.index) {
+                self.registers.r32[*plane as usize] = [value; LANES];
+            }
+        }
+        let left = core.shape.threads - self.index * LANES as u32;
+        self.live = if left >= LANES as u32 { FULL } else { (1 << left) - 1 };
+        self.groups.clear();
+        self.groups.push(Group { pc: 0, mask: self.live, state: State::Ready, ran: 0 });
+        self.written.fill(0);
+        if self.local.len() > 0 {
+            self.local.clear();
+        }
+        self.copies.clear();
+        self.hurry = 0;
+    }
+
+    /// Takes out the group to run next, merged with all that stand at the same instruction, and gives the instruction
+    /// at which it meets the next one. `None` when no lane can run.
+    pub(crate) fn pick(&mut self) -> Option<(Group, u32)> {
+        if let [only] = self.groups[..] {
+            if only.state != State::Ready {
+                return None;
+            }
+            self.groups.clear();
+            return Some((only, u32::MAX));
+        }
+        let ready = self.groups.iter().filter(|g| g.state == State::Ready);
+        let fair = self.hurry > PATIENCE;
+        let first = if fair { ready.min_by_key(|g| g.ran) } else { ready.min_by_key(|g| g.pc) };
+        let mut group = *first?;
+        if fair {
+            self.hurry = 0;
+        }
+        group.mask = 0;
+        let mut limit = u32::MAX;
+        self.groups.retain(|g| {
+            if g.state != State::Ready {
+                return true;
+            }
+            if g.pc == group.pc {
+                group.mask |= g.mask;
+                return false;
+            }
+            limit = limit.min(g.pc);
+            true
+        });
+        // One that was behind its turn runs on regardless of whom it meets.
+        Some((group, if fair { u32::MAX } else { limit }))
+    }
+
+    /// Whether any lane can run.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.groups.iter().any(|g| g.state == State::Ready)
+    }
+
+    /// Lanes have exited: whoever waited only for them is free.
+    pub(crate) fn exited(&mut self, lanes: u32) {
+        self.live &= !lanes;
+        let live = self.live;
+        let waiting = |g: &Group| matches!(g.state, State::WarpBarrier { .. }).then_some(g.mask).unwrap_or(0);
+        let at_warp_barrier = self.groups.iter().map(waiting).fold(0, |a, b| a | b);
+        for g in &mut self.groups {
+            match g.state {
+                // It runs the instruction again and finds itself complete.
+                State::Sync { members } if members & live & !g.mask == 0 => g.state = State::Ready,
+                State::WarpBarrier { members } if members & live & !at_warp_barrier == 0 => {
+                    g.state = State::Ready;
+                    g.pc += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Instructions that one group may run while another waits for its turn.
+pub(crate) const PATIENCE: u64 = 10_000;

@@ -1,0 +1,4 @@
+//! What the tests share.
+#![allow(dead_code, unreachable_pub)]
+
+pub mod assemble;
