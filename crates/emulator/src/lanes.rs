@@ -3,6 +3,7 @@
 //! A register is a plane: an array of 32 values, one a lane. Values up to 32 bits lie in `u32` planes, 64-bit ones in
 //! `u64` planes, predicates are one bit a lane. The loops below are written so that LLVM vectorises them.
 
+use crate::simd::Simd;
 use warpsmith_types::convert;
 
 /// Lanes of a warp.
@@ -30,6 +31,8 @@ pub(crate) struct Registers {
     pub r64: Vec<[u64; LANES]>,
     /// Predicates.
     pub p: Vec<u32>,
+    /// How to run loops over them.
+    pub simd: Simd,
 }
 
 /// Which planes an instruction reads and writes; what each field means is the instruction's own business.
@@ -179,23 +182,33 @@ pub(crate) fn put_predicate(registers: &mut Registers, index: u16, mask: u32, bi
 /// `d = op(a)`.
 #[inline(always)]
 pub(crate) fn map1<D: Value, A: Value>(r: &mut Registers, f: &Fields, mask: u32, op: impl Fn(A) -> D) {
-    let mut t = [D::Raw::default(); LANES];
-    let a = A::Raw::plane(r, f.a);
-    for l in 0..LANES {
-        t[l] = op(A::from_raw(a[l])).to_raw();
-    }
-    put(r, f.d, mask, &t);
+    r.simd.run(
+        #[inline(always)]
+        || {
+            let mut t = [D::Raw::default(); LANES];
+            let a = A::Raw::plane(r, f.a);
+            for l in 0..LANES {
+                t[l] = op(A::from_raw(a[l])).to_raw();
+            }
+            put(r, f.d, mask, &t);
+        },
+    );
 }
 
 /// `d = op(a, b)`.
 #[inline(always)]
 pub(crate) fn map2<D: Value, A: Value, B: Value>(r: &mut Registers, f: &Fields, mask: u32, op: impl Fn(A, B) -> D) {
-    let mut t = [D::Raw::default(); LANES];
-    let (a, b) = (A::Raw::plane(r, f.a), B::Raw::plane(r, f.b));
-    for l in 0..LANES {
-        t[l] = op(A::from_raw(a[l]), B::from_raw(b[l])).to_raw();
-    }
-    put(r, f.d, mask, &t);
+    r.simd.run(
+        #[inline(always)]
+        || {
+            let mut t = [D::Raw::default(); LANES];
+            let (a, b) = (A::Raw::plane(r, f.a), B::Raw::plane(r, f.b));
+            for l in 0..LANES {
+                t[l] = op(A::from_raw(a[l]), B::from_raw(b[l])).to_raw();
+            }
+            put(r, f.d, mask, &t);
+        },
+    );
 }
 
 /// `d = op(a, b, c)`.
@@ -206,23 +219,33 @@ pub(crate) fn map3<D: Value, A: Value, B: Value, C: Value>(
     mask: u32,
     op: impl Fn(A, B, C) -> D,
 ) {
-    let mut t = [D::Raw::default(); LANES];
-    let (a, b, c) = (A::Raw::plane(r, f.a), B::Raw::plane(r, f.b), C::Raw::plane(r, f.c));
-    for l in 0..LANES {
-        t[l] = op(A::from_raw(a[l]), B::from_raw(b[l]), C::from_raw(c[l])).to_raw();
-    }
-    put(r, f.d, mask, &t);
+    r.simd.run(
+        #[inline(always)]
+        || {
+            let mut t = [D::Raw::default(); LANES];
+            let (a, b, c) = (A::Raw::plane(r, f.a), B::Raw::plane(r, f.b), C::Raw::plane(r, f.c));
+            for l in 0..LANES {
+                t[l] = op(A::from_raw(a[l]), B::from_raw(b[l]), C::from_raw(c[l])).to_raw();
+            }
+            put(r, f.d, mask, &t);
+        },
+    );
 }
 
 /// Which lanes satisfy `op(a, b)`, active or not.
 #[inline(always)]
 pub(crate) fn test2<A: Value>(r: &Registers, f: &Fields, op: impl Fn(A, A) -> bool) -> u32 {
-    let (a, b) = (A::Raw::plane(r, f.a), A::Raw::plane(r, f.b));
-    let mut bits = 0;
-    for l in 0..LANES {
-        bits |= if op(A::from_raw(a[l]), A::from_raw(b[l])) { BITS[l] } else { 0 };
-    }
-    bits
+    r.simd.run(
+        #[inline(always)]
+        || {
+            let (a, b) = (A::Raw::plane(r, f.a), A::Raw::plane(r, f.b));
+            let mut bits = 0;
+            for l in 0..LANES {
+                bits |= if op(A::from_raw(a[l]), A::from_raw(b[l])) { BITS[l] } else { 0 };
+            }
+            bits
+        },
+    )
 }
 
 /// Which lanes satisfy `op(a)`, active or not.

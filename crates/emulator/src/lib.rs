@@ -1,1 +1,78 @@
-//! Runs PTX on the CPU and checks it.
+//! Runs PTX on the CPU, exactly, and checks it.
+//!
+//! A [`System`] is the emulated machine: memory, and a chip. A [`Program`] is a kernel of a PTX module, decoded once.
+//! A [`Launch`] says with which grid and parameters to run it; the [`Outcome`] counts the instructions and holds what
+//! the sanitizer found, each [`Finding`] with thread, address, tensor and source line. Nothing that a kernel does
+//! crashes the emulator: a load out of bounds gives poison, such a store is dropped, and the run goes on.
+//!
+//! ```
+//! use warpsmith_emulator::{Launch, Options, Program, System};
+//! use warpsmith_types::Chip;
+//!
+//! let ptx = "
+//! .version 8.0
+//! .target sm_80
+//! .address_size 64
+//! .visible .entry double(.param .u64 x)
+//! {
+//!     .reg .b32 %r<4>;
+//!     .reg .b64 %rd<4>;
+//!     ld.param.u64 %rd1, [x];
+//!     mov.u32 %r1, %tid.x;
+//!     mul.wide.u32 %rd2, %r1, 4;
+//!     add.s64 %rd3, %rd1, %rd2;
+//!     ld.global.u32 %r2, [%rd3];
+//!     add.u32 %r3, %r2, %r2;
+//!     st.global.u32 [%rd3], %r3;
+//!     ret;
+//! }";
+//! let module = warpsmith_ptx::parse(ptx)?;
+//! let program = Program::decode(&module, "double")?;
+//!
+//! let mut system = System::new(Chip::H200);
+//! let x = system.allocate(128, "x")?;
+//! let values: Vec<u8> = (0..32u32).flat_map(u32::to_le_bytes).collect();
+//! system.write(x, &values)?;
+//!
+//! let mut launch = Launch::new(1, 32);
+//! launch.push(&x.0.to_le_bytes());
+//! let outcome = system.launch(&program, &launch, None, &Options::default())?;
+//! assert!(outcome.is_clean());
+//!
+//! let mut last = [0; 4];
+//! system.read(x.offset(124), &mut last)?;
+//! assert_eq!(u32::from_le_bytes(last), 62);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `system` | the machine as its users see it |
+//! | `memory` | the address space in sparse pages; shared, local and parameter memory |
+//! | `decode` | from a PTX function to a [`Program`] |
+//! | `program` | the compact form that runs |
+//! | `lanes` | registers of a warp, functions over all lanes |
+//! | `simd` | lane loops for what the machine has |
+//! | `arithmetic` | PTX's arithmetic on single values |
+//! | `machine` | grids, blocks, warps; loads, stores, barriers; the inner loop |
+//! | `finding`, `manifest` | reports, and names for them |
+
+mod arithmetic;
+mod decode;
+mod error;
+mod finding;
+mod lanes;
+mod machine;
+mod manifest;
+mod memory;
+mod program;
+mod simd;
+mod system;
+
+pub use error::{DecodeError, Error};
+pub use finding::{AccessKind, Finding, FindingKind, Storage};
+pub use machine::{Checks, Launch, Options, Outcome};
+pub use manifest::{ArgumentInfo, Manifest, SharedTile, TensorPlace};
+pub use memory::DevicePointer;
+pub use program::Program;
+pub use system::System;

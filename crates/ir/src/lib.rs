@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`kernel`], [`op`], [`types`] | the IR itself |
 //! | [`verify`](mod@verify) | what must hold, checked before and after the passes |
-//! | [`passes`] | folding, value numbering, contraction, dead code |
+//! | [`passes`] | contraction, folding, registers, division, addresses, value numbering, dead code |
 //! | [`lower`](mod@lower) | to PTX |
 //! | [`text`] | the text form, printed and parsed |
 //!
@@ -26,7 +26,7 @@ pub mod verify;
 pub use kernel::{Block, Inst, Kernel, LocationId, Param, Pointer, RegisterId, SharedId, SharedVariable, Value};
 pub use lower::{LowerError, LowerOptions, lower};
 pub use op::{Binary, Comparison, Op, Shuffle, Space, Special, Unary};
-pub use passes::optimize;
+pub use passes::{Pass, optimize};
 pub use types::Type;
 pub use verify::verify;
 pub use warpsmith_ptx::Module;

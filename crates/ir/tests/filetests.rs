@@ -4,8 +4,8 @@
 //! stands what the pass makes of it, as comments: the kernel in text form after a pass and what `dead` leaves of it,
 //! PTX after `lower`, `; error: …` lines after `verify`. `WARPSMITH_BLESS=1` writes the results into the files.
 //!
-//! Whatever comes out of a pass is verified, printed, parsed and lowered as well; where `ptxas` is found
-//! (`WARPSMITH_PTXAS`, or on the path), all PTX is assembled.
+//! Whatever comes out of a pass is verified, printed, parsed and lowered as well. All PTX is verified and parsed, that
+//! of `lower` for several targets; where `ptxas` is found (`WARPSMITH_PTXAS`, or on the path), it is assembled too.
 
 mod support;
 
@@ -13,8 +13,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use support::assemble::Assembler;
 use warpsmith_ir::text::parse;
-use warpsmith_ir::{Kernel, LowerOptions, lower, optimize, passes, verify};
+use warpsmith_ir::{Kernel, LowerOptions, Pass, lower, optimize, verify};
 use warpsmith_types::Target;
+
+/// The ends of the range that the lowering is written for.
+const TARGETS: [Target; 4] = [Target::SM_80, Target::SM_90A, Target::SM_100A, Target::SM_120A];
 
 #[test]
 fn files() {
@@ -110,7 +113,12 @@ fn apply(pass: &str, kernel: &Kernel, target: Target, name: &str, assembler: &As
             match lower(kernel, &options) {
                 Err(e) => Ok(format!("error: {e}")),
                 Ok(module) => {
-                    assembler.check(&module, name);
+                    for target in TARGETS {
+                        // What a target does not have is an error above, or in a file of its own.
+                        if let Ok(module) = lower(kernel, &LowerOptions::new(target)) {
+                            assembler.check(&module, &format!("{name} for {target}"));
+                        }
+                    }
                     Ok(module.to_string())
                 }
             }
@@ -118,20 +126,14 @@ fn apply(pass: &str, kernel: &Kernel, target: Target, name: &str, assembler: &As
         _ => {
             checked()?;
             let mut after = kernel.clone();
-            match pass {
-                "fold" => passes::fold(&mut after),
-                "forward" => passes::forward(&mut after),
-                "contract" => passes::contract(&mut after),
-                "division" => passes::division(&mut after),
-                "address" => passes::address(&mut after),
-                "number" => passes::number(&mut after),
-                "dead" => {}
-                "optimize" => optimize(&mut after),
-                _ => return Err(format!("`{pass}` is no pass")),
+            match Pass::from_name(pass) {
+                Some(pass) => pass.run(&mut after),
+                None if pass == "optimize" => optimize(&mut after),
+                None => return Err(format!("`{pass}` is no pass")),
             }
             verify(&after).map_err(|report| format!("after `{pass}`:\n{report}\n{after}"))?;
             round_trip(&after)?;
-            passes::dead(&mut after);
+            Pass::Dead.run(&mut after);
             verify(&after).map_err(|report| format!("after `dead`:\n{report}\n{after}"))?;
             round_trip(&after)?;
             for (form, kernel) in [("before", kernel), ("after", &after)] {

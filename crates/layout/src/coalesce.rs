@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 pub(crate) type Flat = SmallVec<[(Int, Step); 8]>;
 
 /// Merges neighbours; keeps size-1 modes out. Read from the left, empty when all sizes are 1.
-fn merge<'a>(leaves: impl DoubleEndedIterator<Item = (&'a Int, &'a Step)>) -> Result<Flat> {
+pub(crate) fn merge<'a>(leaves: impl Iterator<Item = (&'a Int, &'a Step)>) -> Result<Flat> {
     let mut out = Flat::new();
     for (s, d) in leaves {
         if !s.is(1) {
@@ -77,7 +77,8 @@ impl Layout {
     /// ```
     pub fn coalesce_by(&self, profile: impl Into<IntTuple>) -> Result<Layout> {
         let profile = profile.into();
-        at_terminals(self, profile.view(), &|mode| merge(mode.leaves()).map(from_flat)).of("coalesce", &[self, &profile])
+        at_terminals(self, profile.view(), &|mode| merge(mode.leaves()).map(from_flat))
+            .of("coalesce", &[self, &profile])
     }
 }
 

@@ -1,6 +1,6 @@
 //! Complement: what a layout leaves out.
 
-use crate::coalesce::Flat;
+use crate::coalesce::{Flat, from_flat, merge};
 use crate::convert::IntTuple;
 use crate::error::{Context, LayoutError, Result};
 use crate::int::Int;
@@ -77,9 +77,12 @@ fn complement(filtered: &Layout, cotarget: &IntTuple) -> Result<Layout> {
         end = s.mul(d)?;
         place += 1;
     }
-    let rest = ceil_div_by(cotarget, &end)?;
-    out.push((crate::coord::size(rest.view())?, Step::from(end)));
-    Layout::flat(out).coalesce()
+    let rest = match cotarget.as_leaf() {
+        Some(n) => n.ceil_div(&end)?,
+        None => ceil_div_by(cotarget, &end)?.extent()?,
+    };
+    out.push((rest, Step::from(end)));
+    merge(out.iter().map(|(s, d)| (s, d))).map(from_flat)
 }
 
 /// Holes that are filled leave nothing of the cotarget out, and reach past it only as far as one layout does.

@@ -1,11 +1,12 @@
 //! Composition: a layout after a layout.
 
-use crate::coalesce::{Flat, extensible, from_flat};
+use crate::coalesce::{Flat, extensible};
 use crate::error::{Context, LayoutError, Result};
 use crate::int::Int;
 use crate::layout::Layout;
 use crate::step::{Basis, Step};
 use crate::tiler::Tiler;
+use crate::view::{LayoutBuilder, LayoutView};
 use smallvec::SmallVec;
 
 impl Layout {
@@ -42,20 +43,32 @@ impl Layout {
             Tiler::Layout(inner) => self.compose(inner),
             Tiler::Modes(modes) => {
                 tiler.fits(self)?;
-                let modes = self.modes().zip(modes).map(|(mode, tiler)| mode.compose_tiler(tiler));
-                Ok(Layout::of(modes.collect::<Result<SmallVec<[_; 4]>>>()?))
+                let mut out = LayoutBuilder::new();
+                out.tuple(|out| {
+                    self.modes().zip(modes).try_for_each(|(mode, tiler)| {
+                        out.layout(mode.compose_tiler(tiler)?);
+                        Ok(())
+                    })
+                })?;
+                Ok(out.finish())
             }
         }
     }
 }
 
 fn composition(outer: &Layout, inner: &Layout) -> Result<Layout> {
-    compose_modes(outer, inner, &Int::ZERO, &mut SmallVec::new())
+    compose_at(outer, inner, &Int::ZERO)
+}
+
+fn compose_at(outer: &Layout, inner: &Layout, start: &Int) -> Result<Layout> {
+    let mut out = LayoutBuilder::new();
+    compose_modes(outer, inner.view(), start, &mut SmallVec::new(), &mut out)?;
+    Ok(out.finish())
 }
 
 /// The layout `c -> outer(start + inner(c)) - outer(start)`, where there is one, and `outer(start)`.
 pub(crate) fn compose_from(outer: &Layout, inner: &Layout, start: &Int) -> Result<(Layout, Int)> {
-    let layout = compose_modes(outer, inner, start, &mut SmallVec::new()).of("composition", &[outer, inner])?;
+    let layout = compose_at(outer, inner, start).of("composition", &[outer, inner])?;
     Ok((layout, outer.offset(start.clone())?))
 }
 
@@ -68,13 +81,19 @@ struct Part {
     reach: SmallVec<[Int; 8]>,
 }
 
-fn compose_modes(outer: &Layout, inner: &Layout, start: &Int, parts: &mut SmallVec<[Part; 1]>) -> Result<Layout> {
-    let (Some(s), Some(d)) = (inner.shape().as_leaf(), inner.stride().as_leaf()) else {
-        let modes = inner.modes().map(|mode| compose_modes(outer, &mode, start, parts));
-        return Ok(Layout::of(modes.collect::<Result<SmallVec<[_; 4]>>>()?));
+fn compose_modes(
+    outer: &Layout,
+    inner: LayoutView<'_>,
+    start: &Int,
+    parts: &mut SmallVec<[Part; 1]>,
+    out: &mut LayoutBuilder,
+) -> Result<()> {
+    let Some((s, d)) = inner.as_leaf() else {
+        return out.tuple(|out| inner.modes().try_for_each(|mode| compose_modes(outer, mode, start, parts, out)));
     };
     if d.is_zero() {
-        return Ok(inner.clone());
+        out.view(inner);
+        return Ok(());
     }
     let i = match parts.iter().position(|part| part.basis == d.basis) {
         Some(i) => i,
@@ -92,7 +111,7 @@ fn compose_modes(outer: &Layout, inner: &Layout, start: &Int, parts: &mut SmallV
         }
     };
     match parts.get_mut(i) {
-        Some(Part { flat, reach, .. }) if !flat.is_empty() => walk(flat, s, &d.value, reach),
+        Some(Part { flat, reach, .. }) if !flat.is_empty() => walk(flat, s, &d.value, reach, out),
         _ => Err(LayoutError::Unsupported("an empty layout on the left".to_string())),
     }
 }
@@ -102,10 +121,11 @@ fn decide(fact: Option<bool>, what: impl FnOnce() -> String) -> Result<bool> {
 }
 
 /// Walks one mode `size:step` of the inner layout through the modes of the outer one.
-fn walk(flat: &Flat, size: &Int, step: &Int, reach: &mut [Int]) -> Result<Layout> {
+fn walk(flat: &Flat, size: &Int, step: &Int, reach: &mut [Int], to: &mut LayoutBuilder) -> Result<()> {
     if flat.len() == 1 {
         let stride = flat.first().map_or(Ok(Step::ZERO), |(_, d)| d.times(step))?;
-        return Ok(Layout::leaf(size.clone(), stride));
+        to.leaf(size.clone(), stride);
+        return Ok(());
     }
     let (mut size, mut step) = (size.clone(), step.clone());
     let mut out = Flat::new();
@@ -126,7 +146,11 @@ fn walk(flat: &Flat, size: &Int, step: &Int, reach: &mut [Int]) -> Result<Layout
             return Err(LayoutError::Unsupported(format!("a negative stride, {step}, over several modes")));
         }
         if !decide(step.less_than(extent), || format!("whether {step} is a multiple of, or less than, {extent}"))? {
-            return Err(LayoutError::StrideDivisibility { mode: k, stride: step.to_string(), extent: extent.to_string() });
+            return Err(LayoutError::StrideDivisibility {
+                mode: k,
+                stride: step.to_string(),
+                extent: extent.to_string(),
+            });
         }
         if size.is(1) {
             step = Int::ONE;
@@ -146,7 +170,11 @@ fn walk(flat: &Flat, size: &Int, step: &Int, reach: &mut [Int]) -> Result<Layout
             }
             *reach = reach.add(&taken.add(&Int::Static(-1))?.mul(&step)?)?;
             if !decide(reach.less_than(extent), || format!("whether {reach} < {extent}"))? {
-                return Err(LayoutError::Inadmissible { mode: k, reach: reach.to_string(), extent: extent.to_string() });
+                return Err(LayoutError::Inadmissible {
+                    mode: k,
+                    reach: reach.to_string(),
+                    extent: extent.to_string(),
+                });
             }
             if !taken.is(1) {
                 out.push((taken, stride.times(&step)?));
@@ -157,5 +185,12 @@ fn walk(flat: &Flat, size: &Int, step: &Int, reach: &mut [Int]) -> Result<Layout
             return Err(LayoutError::ShapeDivisibility { mode: k, size: size.to_string(), part: taken.to_string() });
         }
     }
-    Ok(from_flat(out))
+    if out.len() == 1 {
+        out.into_iter().for_each(|(s, d)| to.leaf(s, d));
+    } else {
+        to.open();
+        out.into_iter().for_each(|(s, d)| to.leaf(s, d));
+        to.close();
+    }
+    Ok(())
 }

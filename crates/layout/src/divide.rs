@@ -3,7 +3,7 @@
 use crate::error::{Context, LayoutError, Result};
 use crate::layout::Layout;
 use crate::tiler::Tiler;
-use smallvec::SmallVec;
+use crate::view::{LayoutBuilder, LayoutView};
 
 impl Layout {
     /// Cuts each mode into `(tile, rest)`: `((TileM,RestM),(TileN,RestN),L,...)`. Modes past the tiler stay.
@@ -46,7 +46,7 @@ impl Layout {
     /// ```
     pub fn tiled_divide(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
-        zipped(self, &tiler).and_then(|l| tiled(&l)).of("tiled divide", &[self, &tiler])
+        zipped(self, &tiler).map(|l| tiled(&l)).of("tiled divide", &[self, &tiler])
     }
 
     /// Cuts into `(TileM,TileN,RestM,RestN,L,...)`.
@@ -59,14 +59,18 @@ impl Layout {
     /// ```
     pub fn flat_divide(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
-        zipped(self, &tiler).and_then(|l| flat(&l)).of("flat divide", &[self, &tiler])
+        zipped(self, &tiler).map(|l| flat(&l)).of("flat divide", &[self, &tiler])
     }
 }
 
 fn logical(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
     match (tiler, tiler.as_layout()?) {
         (_, Some(tile)) => {
-            let rest = tile.loose_complement(layout.coalesce()?.shape())?;
+            // A mode that is a leaf is simple enough.
+            let rest = match layout.is_leaf() {
+                true => tile.loose_complement(layout.shape())?,
+                false => tile.loose_complement(layout.coalesce()?.shape())?,
+            };
             layout.compose(&Layout::of([tile, rest]))
         }
         (Tiler::Modes(_), None) => by_mode(layout, tiler, logical),
@@ -82,11 +86,18 @@ pub(crate) fn by_mode(
 ) -> Result<Layout> {
     tiler.fits(layout)?;
     let Tiler::Modes(tilers) = tiler else { return operation(layout, tiler) };
-    let mut modes: SmallVec<[Layout; 4]> = layout.modes().collect();
-    for (mode, tiler) in modes.iter_mut().zip(tilers) {
-        *mode = operation(mode, tiler)?;
-    }
-    Ok(Layout::of(modes))
+    let mut tilers = tilers.iter();
+    let mut out = LayoutBuilder::new();
+    out.tuple(|out| {
+        layout.view().modes().try_for_each(|mode| {
+            match tilers.next() {
+                Some(tiler) => out.layout(operation(&mode.to_layout(), tiler)?),
+                None => out.view(mode),
+            }
+            Ok(())
+        })
+    })?;
+    Ok(out.finish())
 }
 
 fn zipped(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
@@ -95,35 +106,60 @@ fn zipped(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
 
 /// `((T0,R0),(T1,R1),L)` becomes `((T0,T1),(R0,R1,L))`, along the tiler's tree.
 pub(crate) fn unzip(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
+    let mut out = LayoutBuilder::new();
+    out.tuple(|out| {
+        unzipped(layout.view(), tiler, false, out)?;
+        unzipped(layout.view(), tiler, true, out)
+    })?;
+    Ok(out.finish())
+}
+
+/// One side: the tiles, or the rests and what has no tiler.
+fn unzipped(layout: LayoutView<'_>, tiler: &Tiler, rests: bool, out: &mut LayoutBuilder) -> Result<()> {
     let Tiler::Modes(tilers) = tiler else {
-        return if layout.rank() == 2 && !layout.is_leaf() {
-            Ok(layout.clone())
-        } else {
-            Err(LayoutError::Unsupported(format!("{layout} is no pair of tile and rest")))
+        let mut modes = layout.modes();
+        return match (modes.next(), modes.next(), modes.next()) {
+            (Some(tile), Some(rest), None) if !layout.is_leaf() => {
+                out.view(if rests { rest } else { tile });
+                Ok(())
+            }
+            _ => Err(LayoutError::Unsupported(format!("{} is no pair of tile and rest", layout.to_layout()))),
         };
     };
-    let mut modes = layout.modes();
-    let (mut tiles, mut rests): (SmallVec<[Layout; 4]>, SmallVec<[Layout; 4]>) = Default::default();
-    for (mode, tiler) in modes.by_ref().take(tilers.len()).zip(tilers) {
-        let pair = unzip(&mode, tiler)?;
-        tiles.push(pair.mode(0)?);
-        rests.push(pair.mode(1)?);
-    }
-    rests.extend(modes);
-    Ok(Layout::of([Layout::of(tiles), Layout::of(rests)]))
+    out.tuple(|out| {
+        layout.modes().zip(tilers).try_for_each(|(mode, tiler)| unzipped(mode, tiler, rests, out))?;
+        if rests {
+            layout.modes().skip(tilers.len()).for_each(|mode| out.view(mode));
+        }
+        Ok(())
+    })
 }
 
 /// The modes, to be spliced in; a single mode stays wrapped.
-fn unpacked(layout: Layout) -> SmallVec<[Layout; 4]> {
-    if layout.rank() == 1 { smallvec::smallvec![layout] } else { layout.modes().collect() }
+fn splice(mode: LayoutView<'_>, out: &mut LayoutBuilder) {
+    if mode.shape.rank() == 1 {
+        out.view(mode);
+    } else {
+        mode.modes().for_each(|mode| out.view(mode));
+    }
 }
 
 /// `(T,(R0,R1))` becomes `(T,R0,R1)`.
-pub(crate) fn tiled(zipped: &Layout) -> Result<Layout> {
-    Ok(Layout::of([zipped.mode(0)?].into_iter().chain(unpacked(zipped.mode(1)?))))
+pub(crate) fn tiled(zipped: &Layout) -> Layout {
+    let mut out = LayoutBuilder::new();
+    out.open();
+    let mut modes = zipped.view().modes();
+    modes.next().into_iter().for_each(|tile| out.view(tile));
+    modes.for_each(|rest| splice(rest, &mut out));
+    out.close();
+    out.finish()
 }
 
 /// `((T0,T1),(R0,R1))` becomes `(T0,T1,R0,R1)`.
-pub(crate) fn flat(zipped: &Layout) -> Result<Layout> {
-    Ok(Layout::of(unpacked(zipped.mode(0)?).into_iter().chain(unpacked(zipped.mode(1)?))))
+pub(crate) fn flat(zipped: &Layout) -> Layout {
+    let mut out = LayoutBuilder::new();
+    out.open();
+    zipped.view().modes().for_each(|mode| splice(mode, &mut out));
+    out.close();
+    out.finish()
 }

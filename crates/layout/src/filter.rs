@@ -1,6 +1,6 @@
 //! Stride-0 modes: removing them, and listing them.
 
-use crate::coalesce::{Flat, at_terminals, from_flat};
+use crate::coalesce::{Flat, at_terminals, from_flat, merge};
 use crate::convert::IntTuple;
 use crate::error::{Context, LayoutError, Result};
 use crate::int::Int;
@@ -30,7 +30,7 @@ impl Layout {
     /// # Ok::<(), warpsmith_layout::LayoutError>(())
     /// ```
     pub fn filter(&self) -> Result<Layout> {
-        self.filter_zeros().coalesce().of("filter", &[self])
+        merge(self.leaves().filter(|(_, d)| !d.is_zero())).map(from_flat).of("filter", &[self])
     }
 
     /// The linear coordinates that stride-0 modes map to 0.
@@ -72,7 +72,7 @@ impl Layout {
     /// ```
     pub fn filter_by(&self, profile: impl Into<IntTuple>) -> Result<Layout> {
         let profile = profile.into();
-        at_terminals(self, profile.view(), &|mode| mode.filter_zeros().coalesce()).of("filter", &[self, &profile])
+        at_terminals(self, profile.view(), &Layout::filter).of("filter", &[self, &profile])
     }
 }
 

@@ -70,9 +70,7 @@ impl Layout {
             let first = self.compose(&inverse)?.coalesce()?;
             let first = first.modes().next().unwrap_or_else(Layout::one);
             match (first.shape().as_leaf(), first.stride().as_leaf()) {
-                (Some(n), Some(d)) if d.as_int().is_some_and(|d| d.is(1)) => {
-                    Ok((n.clone(), inverse.compose(&first)?))
-                }
+                (Some(n), Some(d)) if d.as_int().is_some_and(|d| d.is(1)) => Ok((n.clone(), inverse.compose(&first)?)),
                 _ => Ok((Int::ONE, Layout::one())),
             }
         };

@@ -6,6 +6,7 @@ use crate::error::{LayoutError, Result};
 use crate::int::Int;
 use crate::step::{Step, Vector};
 use crate::tuple::Tuple;
+use crate::view::{LayoutBuilder, LayoutView};
 use std::fmt;
 
 /// A function from coordinates to offsets: the sum of index times stride over the leaves of its shape.
@@ -56,8 +57,11 @@ impl Layout {
     /// # Ok::<(), warpsmith_layout::LayoutError>(())
     /// ```
     pub fn of(modes: impl IntoIterator<Item = Layout>) -> Layout {
-        let (shapes, strides): (Vec<_>, Vec<_>) = modes.into_iter().map(|l| (l.shape, l.stride)).unzip();
-        Layout { shape: Tuple::of(shapes), stride: Tuple::of(strides) }
+        let mut out = LayoutBuilder::new();
+        out.open();
+        modes.into_iter().for_each(|mode| out.layout(mode));
+        out.close();
+        out.finish()
     }
 
     /// The flat layout of these modes.
@@ -158,10 +162,11 @@ impl Layout {
 
     /// The modes as layouts; an integer layout is its own only mode.
     pub fn modes(&self) -> impl Iterator<Item = Layout> + '_ {
-        self.shape
-            .modes()
-            .zip(self.stride.modes())
-            .map(|(s, d)| Layout { shape: s.to_tuple(), stride: d.to_tuple() })
+        self.view().modes().map(LayoutView::to_layout)
+    }
+
+    pub(crate) fn view(&self) -> LayoutView<'_> {
+        LayoutView { shape: self.shape.view(), stride: self.stride.view() }
     }
 
     /// Mode `i` as a layout.
@@ -179,9 +184,13 @@ impl Layout {
         self.leaves().all(|(s, d)| s.is_static() && d.value.is_static())
     }
 
-    /// The same strides under a shape of the same profile.
+    /// The caller sees to it that shape and stride have the same profile.
     pub(crate) fn from_parts(shape: IntTuple, stride: Strides) -> Layout {
         Layout { shape, stride }
+    }
+
+    pub(crate) fn into_parts(self) -> (IntTuple, Strides) {
+        (self.shape, self.stride)
     }
 }
 

@@ -2,12 +2,14 @@
 
 pub mod atom;
 mod coalesce;
+mod color;
 mod complement;
-mod composed;
 mod compose;
+mod composed;
 mod convert;
 mod coord;
 mod divide;
+mod draw;
 mod emit;
 mod error;
 mod facts;
@@ -30,10 +32,12 @@ mod text;
 mod tiler;
 mod tuple;
 mod tv;
+mod view;
 
 pub use composed::ComposedLayout;
 pub use convert::{Coord, IntTuple, Strides};
 pub use coord::{Index, crd2crd, crd2idx, crd2idx_colex, idx2crd, idx2crd_stride};
+pub use draw::Picture;
 pub use emit::Emit;
 pub use error::{LayoutError, Result};
 pub use facts::Facts;

@@ -8,6 +8,7 @@ use crate::int::Int;
 use crate::layout::Layout;
 use crate::step::{Basis, Step};
 use crate::tuple::{Builder, View};
+use smallvec::SmallVec;
 
 impl Layout {
     /// The compact layout in which mode 0 runs fastest (column-major). Modes of size 1 get stride 0.
@@ -19,8 +20,9 @@ impl Layout {
     /// ```
     pub fn compact(shape: impl Into<IntTuple>) -> Result<Layout> {
         let shape = shape.into();
-        let order: Vec<usize> = (0..shape.len()).collect();
-        compact_in_order(shape, &order)
+        let mut below = Int::ONE;
+        let stride = shape.try_map(|s| next_step(s, &mut below))?;
+        Layout::new(shape, stride)
     }
 
     /// The compact layout in which the last mode runs fastest (row-major).
@@ -32,8 +34,11 @@ impl Layout {
     /// ```
     pub fn row_major(shape: impl Into<IntTuple>) -> Result<Layout> {
         let shape = shape.into();
-        let order: Vec<usize> = (0..shape.len()).rev().collect();
-        compact_in_order(shape, &order)
+        let mut below = Int::ONE;
+        let steps = shape.leaves().iter().rev().map(|s| next_step(s, &mut below));
+        let mut steps = steps.collect::<Result<SmallVec<[Step; 8]>>>()?;
+        steps.reverse();
+        with_strides(shape, steps)
     }
     /// The compact layout whose modes run in the order of `order`, the least fastest. A leaf of `order` may stand for a
     /// whole mode, which then is column-major; equal leaves start at the same stride.
@@ -145,7 +150,7 @@ impl Layout {
 fn ordered(shape: &IntTuple, order: &IntTuple) -> Result<Layout> {
     let mut groups = Vec::new();
     pair_up(shape.view(), order.view(), &mut groups)?;
-    let mut steps = Vec::new();
+    let mut steps = SmallVec::new();
     for (mode, place) in &groups {
         let mut below = Int::ONE;
         for (other, at) in &groups {
@@ -155,23 +160,14 @@ fn ordered(shape: &IntTuple, order: &IntTuple) -> Result<Layout> {
             }
         }
         for s in mode.leaves() {
-            if s.is(1) {
-                steps.push(Step::ZERO);
-            } else {
-                steps.push(Step::from(below.clone()));
-                below = below.mul(s)?;
-            }
+            steps.push(next_step(s, &mut below)?);
         }
     }
     with_strides(shape.clone(), steps)
 }
 
 /// Each leaf of the order with the mode that it stands for.
-fn pair_up<'a>(
-    shape: View<'a, Int>,
-    order: View<'a, Int>,
-    out: &mut Vec<(View<'a, Int>, &'a Int)>,
-) -> Result<()> {
+fn pair_up<'a>(shape: View<'a, Int>, order: View<'a, Int>, out: &mut Vec<(View<'a, Int>, &'a Int)>) -> Result<()> {
     if let Some(place) = order.as_leaf() {
         out.push((shape, place));
         return Ok(());
@@ -182,22 +178,16 @@ fn pair_up<'a>(
     shape.modes().zip(order.modes()).try_for_each(|(s, o)| pair_up(s, o, out))
 }
 
-/// A compact layout whose leaves are laid out in this order of leaf numbers, the fastest first.
-fn compact_in_order(shape: IntTuple, order: &[usize]) -> Result<Layout> {
-    let mut steps = vec![Step::ZERO; shape.len()];
-    let mut below = Int::ONE;
-    for &i in order {
-        if let (Some(s), Some(step)) = (shape.leaves().get(i), steps.get_mut(i))
-            && !s.is(1)
-        {
-            *step = Step::from(below.clone());
-            below = below.mul(s)?;
-        }
+/// The stride of a leaf after all those that have come before it.
+fn next_step(s: &Int, below: &mut Int) -> Result<Step> {
+    if s.is(1) {
+        return Ok(Step::ZERO);
     }
-    with_strides(shape, steps)
+    let above = below.mul(s)?;
+    Ok(Step::from(std::mem::replace(below, above)))
 }
 
-fn with_strides(shape: IntTuple, steps: Vec<Step>) -> Result<Layout> {
+fn with_strides(shape: IntTuple, steps: SmallVec<[Step; 8]>) -> Result<Layout> {
     let stride = shape.with_leaves(steps).ok_or_else(|| LayoutError::Unsupported(format!("strides of {shape}")))?;
     Layout::new(shape, stride)
 }

@@ -59,7 +59,11 @@ impl Layout {
             }
         };
         if coord.is_leaf() || coord.rank() != keep.len() {
-            return Err(LayoutError::Rank { what: "a coordinate and a projection", left: coord.rank(), right: keep.len() });
+            return Err(LayoutError::Rank {
+                what: "a coordinate and a projection",
+                left: coord.rank(),
+                right: keep.len(),
+            });
         }
         let kept = coord.modes().zip(keep).filter(|(_, keep)| **keep).map(|(c, _)| c.to_tuple());
         self.local_tile(tiler, Tuple::of(kept))

@@ -30,13 +30,13 @@ impl Layout {
     /// `((M,N),TileM,TileN)`.
     pub fn tiled_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
-        zipped(self, &tiler).and_then(|l| tiled(&l)).of("tiled product", &[self, &tiler])
+        zipped(self, &tiler).map(|l| tiled(&l)).of("tiled product", &[self, &tiler])
     }
 
     /// `(M,N,TileM,TileN)`.
     pub fn flat_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
-        zipped(self, &tiler).and_then(|l| flat(&l)).of("flat product", &[self, &tiler])
+        zipped(self, &tiler).map(|l| flat(&l)).of("flat product", &[self, &tiler])
     }
 
     /// Copies of `self` side by side, as `tiling` arranges them: `((a0,b0),(a1,b1),...)`. Blocks stay together.

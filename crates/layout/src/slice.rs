@@ -6,6 +6,7 @@ use crate::error::{Context, LayoutError, Result};
 use crate::int::Int;
 use crate::layout::Layout;
 use crate::tuple::View;
+use crate::view::{LayoutBuilder, LayoutView};
 
 impl Layout {
     /// The modes at the coordinate's holes, and the offset that its indices add up to.
@@ -38,25 +39,24 @@ impl Layout {
 }
 
 fn pick(layout: &Layout, coord: View<'_, Index>, holes: bool) -> Result<Layout> {
-    if let Some(index) = coord.as_leaf() {
-        let keep = matches!(index, Index::All) == holes;
-        return Ok(if keep { layout.clone() } else { Layout::of([]) });
+    let mut out = LayoutBuilder::new();
+    match coord.as_leaf() {
+        Some(index) if matches!(index, Index::All) == holes => return Ok(layout.clone()),
+        _ => out.tuple(|out| pick_into(layout.view(), coord, holes, out))?,
     }
-    let mut out = Vec::new();
-    pick_into(layout, coord, holes, &mut out)?;
-    Ok(Layout::of(out))
+    Ok(out.finish())
 }
 
-fn pick_into(layout: &Layout, coord: View<'_, Index>, holes: bool, out: &mut Vec<Layout>) -> Result<()> {
+fn pick_into(layout: LayoutView<'_>, coord: View<'_, Index>, holes: bool, out: &mut LayoutBuilder) -> Result<()> {
     if let Some(index) = coord.as_leaf() {
         if matches!(index, Index::All) == holes {
-            out.push(layout.clone());
+            out.view(layout);
         }
         return Ok(());
     }
-    let (n, m) = (coord.rank(), layout.rank());
+    let (n, m) = (coord.rank(), layout.shape.rank());
     if layout.is_leaf() || n != m {
         return Err(LayoutError::Rank { what: "a coordinate and its layout", left: n, right: m });
     }
-    layout.modes().zip(coord.modes()).try_for_each(|(mode, c)| pick_into(&mode, c, holes, out))
+    layout.modes().zip(coord.modes()).try_for_each(|(mode, c)| pick_into(mode, c, holes, out))
 }

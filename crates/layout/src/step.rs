@@ -32,7 +32,9 @@ impl Basis {
                 self.len += 1;
                 Ok(self)
             }
-            _ => Err(LayoutError::Unsupported(format!("a basis has at most 7 levels of 256 modes: mode {mode} of {self}"))),
+            _ => Err(LayoutError::Unsupported(format!(
+                "a basis has at most 7 levels of 256 modes: mode {mode} of {self}"
+            ))),
         }
     }
 }

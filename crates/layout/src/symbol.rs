@@ -210,7 +210,11 @@ fn split(a: &Int, b: &Int) -> Result<(Int, Int)> {
 }
 
 fn positive(b: &Int) -> Result<()> {
-    if b.facts().lower >= 1 { Ok(()) } else { Err(LayoutError::Unknown(format!("whether the divisor {b} is positive"))) }
+    if b.facts().lower >= 1 {
+        Ok(())
+    } else {
+        Err(LayoutError::Unknown(format!("whether the divisor {b} is positive")))
+    }
 }
 
 pub(crate) fn quotient(a: &Int, b: &Int, up: bool) -> Result<Int> {

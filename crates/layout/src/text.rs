@@ -37,7 +37,8 @@ impl Layout {
         format!("{}:{}", self.shape().map(|s| Cpp(s.clone())), self.stride().map(|d| Cpp(d.clone())))
     }
 
-    /// The offsets of a rank-2 layout as a table with borders, as CuTe's `print_layout` draws it; rank 1 is one column.
+    /// The offsets of a rank-2 layout as a table with borders, as CuTe's `print_layout` draws it; rank 1 is one
+    /// row.
     ///
     /// ```
     /// use warpsmith_layout::Layout;
@@ -88,7 +89,7 @@ fn table(out: &mut String, width: usize, rows: usize, columns: usize, cells: &[i
     Ok(())
 }
 
-/// Rows, columns and the offsets column by column. More than 2 modes are no grid; 4096 cells are enough for a page.
+/// Rows, columns and the offsets column by column. More than 2 modes are no grid; a page holds only so many cells.
 pub(crate) fn grid(layout: &ComposedLayout) -> Result<(usize, usize, Vec<i64>)> {
     const MOST: i64 = 1 << 14;
     let shape = layout.layout().shape();
@@ -101,8 +102,8 @@ pub(crate) fn grid(layout: &ComposedLayout) -> Result<(usize, usize, Vec<i64>)> 
         return Err(LayoutError::Unsupported(format!("{size} cells are too many to draw; {MOST} is the limit")));
     }
     let rows = match shape.modes().next() {
-        Some(mode) => crate::coord::size(mode)?.known()?,
-        None => 1,
+        Some(mode) if rank == 2 => crate::coord::size(mode)?.known()?,
+        _ => 1,
     };
     let cells = layout.table()?;
     let rows = usize::try_from(rows).unwrap_or(1).max(1);

@@ -353,6 +353,16 @@ impl<T: Clone> Builder<T> {
         self.tuple.leaves.push(leaf);
     }
 
+    pub(crate) fn view(&mut self, view: View<'_, T>) {
+        self.tuple.tokens.extend_from_slice(view.tokens);
+        self.tuple.leaves.extend(view.leaves.iter().cloned());
+    }
+
+    pub(crate) fn tuple(&mut self, tuple: Tuple<T>) {
+        self.tuple.tokens.extend_from_slice(&tuple.tokens);
+        self.tuple.leaves.extend(tuple.leaves);
+    }
+
     /// What was written; the caller has balanced its parentheses and written exactly one tuple.
     pub(crate) fn finish(self) -> Tuple<T> {
         self.tuple

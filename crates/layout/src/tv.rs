@@ -26,7 +26,9 @@ pub fn make_layout_tv(threads: &Layout, values: &Layout) -> Result<(IntTuple, La
         let (reached, all) = (inverse.extent()?, tile.extent()?);
         match reached.equals(&all) {
             Some(true) => Ok((Tuple::of(sizes), inverse.compose(&shape)?)),
-            Some(false) => Err(LayoutError::Unsupported(format!("of {all} threads and values, {reached} have a place"))),
+            Some(false) => {
+                Err(LayoutError::Unsupported(format!("of {all} threads and values, {reached} have a place")))
+            }
             None => Err(LayoutError::Unknown(format!("whether {reached} = {all}"))),
         }
     };

@@ -6,9 +6,11 @@
 
 mod common;
 
+use common::Breadth;
 use std::path::PathBuf;
 use std::process::Command;
-use warpsmith_ptx::Module;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use warpsmith_ptx::{Module, parse};
 use warpsmith_types::{PtxVersion, Target};
 
 fn ptxas() -> Option<PathBuf> {
@@ -20,8 +22,9 @@ fn ptxas() -> Option<PathBuf> {
 /// What the assembler says against a module, with the lines it speaks of.
 fn complaints(ptxas: &PathBuf, module: &Module) -> Vec<String> {
     let text = module.to_string();
-    let file =
-        std::env::temp_dir().join(format!("warpsmith-{}-{}-{}.ptx", std::process::id(), module.target, module.version));
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let run = RUNS.fetch_add(1, Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("warpsmith-{}-{run}.ptx", std::process::id()));
     std::fs::write(&file, &text).unwrap();
     let output = Command::new(ptxas)
         .args(["--compile-only", "-O0", "-arch", &module.target.to_string(), "-o", "/dev/null"])
@@ -38,23 +41,38 @@ fn complaints(ptxas: &PathBuf, module: &Module) -> Vec<String> {
         complaints.push(format!("{} {}: {source}   {what}", module.target, module.version));
     }
     if complaints.is_empty() && !output.status.success() {
-        complaints.push(said);
+        complaints.push(format!("{} {}: {} {said}", module.target, module.version, output.status));
     }
     complaints
 }
 
-#[test]
-fn every_row_assembles() {
+#[track_caller]
+fn assemble(modules: &[Module]) {
     let Some(ptxas) = ptxas() else {
         println!("skipped 1 test: no ptxas");
         return;
     };
-    let modules = common::modules();
     let all: Vec<String> = std::thread::scope(|scope| {
         let runs: Vec<_> = modules.iter().map(|m| scope.spawn(|| complaints(&ptxas, m))).collect();
         runs.into_iter().flat_map(|run| run.join().unwrap()).collect()
     });
     assert!(all.is_empty(), "{} complaints in {} modules:\n{}", all.len(), modules.len(), all.join("\n"));
+}
+
+#[test]
+fn every_row_assembles() {
+    assemble(&common::modules(Breadth::Alternatives));
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn every_pair_of_modifiers_assembles() {
+    assemble(&common::modules(Breadth::Pairs));
+}
+
+#[test]
+fn a_bit_of_everything_assembles() {
+    assemble(&[parse(include_str!("data/everything.ptx")).unwrap()]);
 }
 
 /// Instructions that the assembler takes in an older version, or for an older target, than the table says.
@@ -65,7 +83,7 @@ fn floors_are_tight() {
     let minors = |major, minors: std::ops::RangeInclusive<u8>| minors.map(move |minor| PtxVersion::new(major, minor));
     let versions: Vec<_> = minors(7, 0..=8).chain(minors(8, 0..=8)).collect();
     let older = [(86, 80), (89, 86), (90, 89), (100, 90)];
-    for module in common::modules() {
+    for module in common::modules(Breadth::Alternatives) {
         let floor = module.target.version_floor();
         let mut below = vec![];
         if let Some(version) = versions.iter().rev().find(|v| **v < module.version && **v >= floor) {

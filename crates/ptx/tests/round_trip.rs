@@ -4,11 +4,12 @@
 
 mod common;
 
+use common::Breadth;
 use warpsmith_ptx::{parse, table};
 
 #[test]
 fn every_row_comes_back() {
-    let modules = common::modules();
+    let modules = common::modules(Breadth::Alternatives);
     let mut instructions = 0;
     for module in &modules {
         let text = module.to_string();
@@ -26,7 +27,7 @@ fn every_row_comes_back() {
 
 #[test]
 fn every_row_resolves() {
-    for module in &common::modules() {
+    for module in &common::modules(Breadth::Alternatives) {
         for instruction in module.functions.iter().flat_map(|f| f.instructions()) {
             let form = table::resolve(instruction).unwrap_or_else(|e| panic!("{e}"));
             // An earlier row may have it too; then both must ask for the same.
@@ -37,7 +38,7 @@ fn every_row_resolves() {
 
 #[test]
 fn every_row_verifies() {
-    for module in &common::modules() {
+    for module in &common::modules(Breadth::Alternatives) {
         if let Err(errors) = module.verify() {
             let texts: Vec<String> = errors.iter().map(|e| e.to_string()).collect();
             panic!("{} {}:\n{}", module.target, module.version, texts.join("\n"));

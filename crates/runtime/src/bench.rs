@@ -63,6 +63,9 @@ impl Timing {
 }
 
 /// Measures what `launches` queues on the stream that it is given.
+///
+/// # Errors
+/// The launches' own, and when the device is emulated.
 pub fn measure(
     device: &Device,
     settings: &Settings,
@@ -104,6 +107,9 @@ pub fn measure(
 
 /// Measures a copy within the device that moves `bytes` in all, half of them read and half written: what a kernel that
 /// moves as many can hope for.
+///
+/// # Errors
+/// When the device is emulated, or its memory is used up.
 pub fn copy_time(device: &Device, bytes: u64, settings: &Settings) -> Result<Timing, Error> {
     let half = (bytes / 2).max(1) as usize;
     let from = device.allocate(half, "copy source")?;

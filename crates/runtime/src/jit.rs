@@ -2,6 +2,7 @@
 
 use crate::device::{Device, DeviceId, Function, LaunchOutcome, LaunchShape, Stream};
 use crate::error::Error;
+use crate::manifest::manifest;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use warpsmith_dsl::{ArgumentError, Arguments, CompileError, Compiled, Kernel, Launch, Params, Signature};
@@ -81,7 +82,7 @@ impl Bound {
     pub fn launch(&self, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
         let Some(loaded) = &self.loaded else { return Ok(LaunchOutcome::default()) };
         let shape = shape(&self.launch)?;
-        let manifest = self.device.is_emulated().then(|| manifest(&loaded.compiled.program, &self.arguments));
+        let manifest = self.device.is_emulated().then(|| manifest(&loaded.compiled, &self.arguments));
         Ok(loaded.function.launch(&shape, self.arguments.bytes(), stream, manifest.as_ref())?)
     }
 }

@@ -20,7 +20,9 @@
 //! | module | what |
 //! |---|---|
 //! | [`device`] | devices and what lives on them |
-//! | [`bench`] | how long launches take on a card, beside a copy of the same bytes |
+//! | [`tensor`] | tensors that own their memory |
+//! | [`jit`] | kernels of the language, compiled when they are first launched |
+//! | [`mod@bench`] | how long launches take on a card, beside a copy of the same bytes |
 //! | [`error`] | what can go wrong, in words |
 //! | `driver` | CUDA's driver, loaded when the program runs; the only place with `unsafe` code |
 //!
@@ -31,6 +33,9 @@ pub mod bench;
 pub mod device;
 mod driver;
 pub mod error;
+pub mod jit;
+mod manifest;
+pub mod tensor;
 
 pub use device::{
     Buffer, CompileReport, Device, DeviceId, DeviceInfo, Event, Function, Graph, LaunchOutcome, LaunchShape, MemoryUse,
@@ -38,3 +43,5 @@ pub use device::{
 };
 pub use driver::DriverVersion;
 pub use error::Error;
+pub use jit::{Bound, Jit, LaunchError, Loaded};
+pub use tensor::Tensor;

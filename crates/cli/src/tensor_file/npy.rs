@@ -3,7 +3,7 @@
 use super::{FileError, Problem, Tensor};
 use npyz::{NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use warpsmith_types::{DType, convert::bf16_to_f32};
 
@@ -17,7 +17,10 @@ pub(super) fn read(path: &Path) -> Result<Tensor, FileError> {
 
     let file = File::open(path).map_err(unreadable)?;
     let found = file.metadata().map_err(unreadable)?.len();
-    let mut file = BufReader::new(file);
+    let mut file = BufReader::with_capacity(64 << 10, file);
+    if overflows(&String::from_utf8_lossy(file.fill_buf().map_err(unreadable)?)) {
+        return Err(malformed("its shape has more elements than can be counted".into()));
+    }
     let header = NpyHeader::from_reader(&mut file).map_err(|e| match e.kind() {
         io::ErrorKind::UnexpectedEof => malformed("its header is cut off".into()),
         io::ErrorKind::InvalidData => malformed(e.to_string()),
@@ -50,6 +53,14 @@ pub(super) fn read(path: &Path) -> Result<Tensor, FileError> {
         return Err(failed(Problem::Overlong { found, expected: expected_in_all }));
     }
     Ok(Tensor { dtype, shape, bytes })
+}
+
+/// Whether the extents in a header multiply to more than an integer holds: `npyz` does not look.
+fn overflows(header: &str) -> bool {
+    let Some((_, rest)) = header.split_once("'shape'") else { return false };
+    let shape = rest.split_once(')').map_or(rest, |(shape, _)| shape);
+    let extents = shape.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    extents.map(|digits| digits.parse::<u64>().ok()).try_fold(1u64, |n, extent| n.checked_mul(extent?)).is_none()
 }
 
 /// Writes the array; bf16 as f32.

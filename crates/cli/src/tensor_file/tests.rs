@@ -157,6 +157,13 @@ fn bad_arrays_are_told_in_a_line() {
         told(&npy(&dictionary("<f4", "True", "(2, 2)"), 16)),
         "x.npy: is in Fortran order; save it in C order (numpy.ascontiguousarray)"
     );
+    for shape in ["(4294967296, 4294967296, 2)", "(99999999999999999999,)"] {
+        assert_eq!(
+            told(&npy(&dictionary("<f4", "False", shape), 8)),
+            "x.npy: is no npy file: its shape has more elements than can be counted"
+        );
+    }
+    assert!(told(&npy(&dictionary("<f4", "False", "(4294967296, 4294967295)"), 8)).contains("overflows"));
     let path = folder.write("x.npy", &right);
     assert_eq!(said(&path, Some("a")), "x.npy: has one tensor without a name; `a` can not be chosen");
 }

@@ -136,12 +136,9 @@ pub(crate) fn root(a: f64) -> f64 {
     if s == 0.0 || !s.is_finite() { s } else { to_odd(s, (-s).mul_add(s, a)) }
 }
 
-/// `a · b + c`, rounded once to f32, without the slow call that `f32::mul_add` is on machines without FMA.
+/// `a · b + c`, rounded once to f32, for machines without FMA, where `f32::mul_add` is a slow call.
 #[inline(always)]
 pub(crate) fn fma(a: f32, b: f32, c: f32) -> f32 {
-    if cfg!(target_feature = "fma") {
-        return a.mul_add(b, c);
-    }
     // The product of two 24-bit significands is exact in an f64.
     sum(f64::from(a) * f64::from(b), f64::from(c)) as f32
 }

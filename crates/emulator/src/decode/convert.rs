@@ -6,7 +6,7 @@ use crate::arithmetic::approximate::tf32;
 use crate::arithmetic::float::{Float, canonical};
 use crate::arithmetic::half::Half;
 use crate::arithmetic::integer::Int;
-use crate::arithmetic::rounding::{Format, Rounding};
+use crate::arithmetic::rounding::Format;
 use crate::lanes::{BF16, Compute, F16, Value, map1, map2};
 use warpsmith_ptx::{Instruction, Operand, Type, Word};
 use warpsmith_types::convert;
@@ -368,6 +368,7 @@ fn bytes_to_halves(format: &Format, aux: u16, a: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arithmetic::rounding::Rounding;
 
     #[test]
     fn eight_bit_floats_come_back() {

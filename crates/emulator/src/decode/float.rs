@@ -90,8 +90,14 @@ fn f32_op(op: Opcode, aux: u16) -> Option<Compute> {
             flags: |r, f, m| apply2(r, f, m, |a, b| a * b),
             directed: |r, f, m| apply2(r, f, m, |a, b| fl::mul(a, b, mode(f.aux)))),
         Opcode::Fma | Opcode::Mad => forms!(aux,
-            plain: |r, f, m| map3::<f32, f32, f32, f32>(r, f, m, |a, b, c| canonical(rounding::fma(a, b, c))),
-            flags: |r, f, m| apply3(r, f, m, rounding::fma),
+            plain: |r, f, m| match r.simd.fuses() {
+                true => map3::<f32, f32, f32, f32>(r, f, m, |a, b, c| canonical(a.mul_add(b, c))),
+                false => map3::<f32, f32, f32, f32>(r, f, m, |a, b, c| canonical(rounding::fma(a, b, c))),
+            },
+            flags: |r, f, m| match r.simd.fuses() {
+                true => apply3(r, f, m, f32::mul_add),
+                false => apply3(r, f, m, rounding::fma),
+            },
             directed: |r, f, m| apply3(r, f, m, |a, b, c| fl::fma(a, b, c, mode(f.aux)))),
         Opcode::Div => forms!(aux,
             plain: |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| canonical(a / b)),
@@ -170,12 +176,11 @@ impl Decoder<'_> {
         if ty == Type::F32x2 {
             return self.packed_f32(i, sources);
         }
-        use Word::*;
-        let exact: &[Word] = &[Rn, Rz, Rm, Rp, Word::Ftz, Word::Sat];
-        let approximate: &[Word] = &[Approx, Word::Ftz];
-        let has_approximate = i.has(Approx) || i.has(Full);
+        let exact: &[Word] = &[Word::Rn, Word::Rz, Word::Rm, Word::Rp, Word::Ftz, Word::Sat];
+        let approximate: &[Word] = &[Word::Approx, Word::Ftz];
+        let has_approximate = i.has(Word::Approx) || i.has(Word::Full);
         let allowed: &[Word] = match (i.opcode, has_approximate) {
-            (Div, true) => &[Approx, Full, Word::Ftz],
+            (Div, true) => &[Word::Approx, Word::Full, Word::Ftz],
             (_, true) => approximate,
             (Abs | Neg, _) => &[Word::Ftz],
             _ => exact,
@@ -184,7 +189,7 @@ impl Decoder<'_> {
         let aux = mode_bits(i) | if i.has(Word::Ftz) { FTZ } else { 0 } | if i.has(Word::Sat) { SAT } else { 0 };
         let types = [ty; 3];
         let run: Option<Compute> = match (ty, i.opcode, has_approximate) {
-            (Type::F32, Div, true) if i.has(Approx) => Some(|r, f, m| apply2(r, f, m, approx::div)),
+            (Type::F32, Div, true) if i.has(Word::Approx) => Some(|r, f, m| apply2(r, f, m, approx::div)),
             (Type::F32, _, _) => f32_op(i.opcode, aux),
             (Type::F64, Rcp, true) => Some(|r, f, m| map1::<f64, f64>(r, f, m, approx::rcp_f64)),
             (Type::F64, Rsqrt, true) => Some(|r, f, m| map1::<f64, f64>(r, f, m, |a| {

@@ -2,7 +2,7 @@
 
 use super::{Decoder, Result};
 use crate::arithmetic::approximate as approx;
-use crate::arithmetic::float::{Float, extreme, extreme_nan};
+use crate::arithmetic::float::{extreme, extreme_nan};
 use crate::arithmetic::half::{Half, packed2, packed3};
 use crate::lanes::{BF16, Compute, F16, Value, map1, map2, map3};
 use warpsmith_ptx::{Instruction, Opcode, Type, Word};

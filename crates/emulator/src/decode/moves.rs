@@ -37,7 +37,7 @@ impl Decoder<'_> {
     fn mov_special(&mut self, i: &Instruction, d: &Operand, special: SpecialRegister, ty: Type) -> Result<()> {
         use SpecialRegister::*;
         match special {
-            Clock | Clock64 | GlobalTimer | ClockHi => {
+            Clock | Clock64 | GlobalTimer | GlobalTimerLo | GlobalTimerHi | ClockHi => {
                 let d = self.write(i, d, ty)?;
                 self.emit(Action::Clock { d, wide: ty.bits() == 64 });
             }

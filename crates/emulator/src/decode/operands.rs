@@ -208,8 +208,15 @@ impl Decoder<'_> {
 
     pub(super) fn special(&mut self, i: &Instruction, special: SpecialRegister) -> Result<u16> {
         use SpecialRegister::*;
-        if matches!(special, Clock | ClockHi | Clock64 | GlobalTimer) {
-            return Err(self.unsupported(i, &format!("`%{special}` other than as the source of a mov")));
+        match special {
+            TidX | TidY | TidZ | NtidX | NtidY | NtidZ | CtaidX | CtaidY | CtaidZ | NctaidX | NctaidY | NctaidZ => {}
+            LaneId | WarpId | NwarpId | SmId | NsmId | GridId => {}
+            LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt => {}
+            ClusterIdX | ClusterIdY | ClusterIdZ | NclusterIdX | NclusterIdY | NclusterIdZ => {}
+            ClusterCtaidX | ClusterCtaidY | ClusterCtaidZ | ClusterNctaidX | ClusterNctaidY | ClusterNctaidZ => {}
+            ClusterCtaRank | ClusterNctaRank | DynamicSmemSize | TotalSmemSize => {}
+            // Clocks run: `mov` reads them, an instruction of its own.
+            _ => return Err(self.unsupported(i, &format!("`%{special}`"))),
         }
         if let Some(index) = self.specials.get(&special) {
             return Ok(*index);

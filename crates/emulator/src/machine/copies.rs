@@ -1,7 +1,13 @@
 //! Copies that `cp.async` started and no wait has completed: they happen as late as they may, so that a missing wait
 //! shows.
 
+use super::access::{Intent, Request, addresses, cell};
+use super::block::Common;
+use super::core::Core;
+use super::warp::Warp;
+use crate::finding::AccessKind;
 use crate::lanes::{LANES, each};
+use crate::program::{CopyAsync, NONE, Space};
 
 /// One lane's copy.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +21,6 @@ pub(crate) struct Copy {
     pub bytes: u8,
     /// Bytes that are read; the others become zero.
     pub source_bytes: u8,
-    pub pc: u32,
 }
 
 /// A warp's copies in flight, oldest first.
@@ -58,5 +63,83 @@ impl Copies {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.pending.is_empty()
+    }
+}
+
+impl Warp {
+    pub(super) fn copy_async(&mut self, core: &mut Core<'_>, common: &mut Common, c: &CopyAsync, mask: u32, pc: u32) {
+        let r = &self.registers;
+        let from = addresses(r, c.from, true, c.from_offset);
+        let to = addresses(r, c.to, c.to_wide, c.to_offset.into());
+        let mut source = [u32::from(c.bytes); LANES];
+        if c.size != NONE {
+            source = r.r32[c.size as usize].map(|n| n.min(c.bytes.into()));
+        }
+        if c.ignore != NONE {
+            let ignored = r.p[c.ignore as usize];
+            each(ignored).for_each(|lane| source[lane] = 0);
+        }
+        for lane in each(mask) {
+            self.copies.start(Copy {
+                lane: lane as u8,
+                group: 0,
+                from: from[lane],
+                to: to[lane] as u32,
+                bytes: c.bytes,
+                source_bytes: source[lane] as u8,
+            });
+        }
+        // The addresses are judged now, where the mistake is; the bytes move at the wait.
+        let bytes = c.bytes as usize;
+        for lane in each(mask) {
+            let request = Request { kind: AccessKind::Copy, space: Space::Shared, address: to[lane], bytes, lane, pc };
+            self.probe(core, common, &request);
+            if source[lane] > 0 {
+                let request = Request { space: Space::Global, address: from[lane], ..request };
+                self.probe(core, common, &request);
+            }
+        }
+    }
+
+    /// Reports an address that is no good.
+    fn probe(&mut self, core: &mut Core<'_>, common: &mut Common, request: &Request) {
+        let _ = cell((self.index, &mut self.local), core, common, request, Intent::Write);
+    }
+
+    /// Completes the copies that lanes wait for.
+    pub(super) fn wait_copies(&mut self, core: &mut Core<'_>, common: &mut Common, mask: u32, pending: Option<u32>) {
+        if self.copies.is_empty() {
+            return;
+        }
+        for c in self.copies.wait(mask, pending) {
+            let mut data = [0u8; 16];
+            let bytes = usize::from(c.bytes).min(data.len());
+            let source = usize::from(c.source_bytes).min(bytes);
+            let mut written = true;
+            let from = core.memory.find(c.from).filter(|a| c.from + bytes as u64 <= a.end());
+            if source > 0 {
+                let Some(a) = from.filter(|_| c.from.is_multiple_of(bytes as u64)) else { continue };
+                let offset = c.from - a.base;
+                match a.page(offset) {
+                    Some(page) => {
+                        let at = offset as usize % crate::memory::PAGE;
+                        page.read(at, &mut data[..source]);
+                        written = (0..source).all(|i| page.written(at + i, 1));
+                    }
+                    None => written = false,
+                }
+            }
+            let fits = c.to as usize + bytes <= common.shared.len() && (c.to as usize).is_multiple_of(bytes);
+            if !fits || c.to < crate::memory::SHARED_BASE {
+                continue;
+            }
+            for (i, byte) in data[..bytes].iter().enumerate() {
+                common.shared.set(c.to as usize + i, 1, (*byte).into());
+            }
+            if !written {
+                // What was never written does not become so by moving.
+                common.shared.forget(c.to as usize, bytes);
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::finding::Findings;
 use crate::lanes::{LANES, Registers};
 use crate::memory::{Flat, Global, SHARED_BASE};
 use crate::program::{Constant, Program};
+use crate::simd::Simd;
 use warpsmith_ptx::SpecialRegister;
 use warpsmith_types::Chip;
 
@@ -91,6 +92,7 @@ impl<'a> Core<'a> {
             r32: vec![[0xcbcb_cbcb; LANES]; program.counts.r32],
             r64: vec![[0xcbcb_cbcb_cbcb_cbcb; LANES]; program.counts.r64],
             p: vec![0; program.counts.p],
+            simd: Simd::detect(),
         };
         for (index, value) in &program.constants32 {
             blank.r32[*index as usize] = [*value; LANES];
@@ -179,8 +181,7 @@ impl<'a> Core<'a> {
             DynamicSmemSize => s.dynamic_shared,
             TotalSmemSize => self.shared_bytes() as u32 - SHARED_BASE,
             ClusterCtaidX | ClusterCtaidY | ClusterCtaidZ | ClusterCtaRank | IsExplicitCluster | SmId | GridId => 0,
-            Clock | ClockHi | Clock64 | GlobalTimer => 0,
-            TidX | TidY | TidZ | LaneId | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt => return None,
+            _ => return None,
         })
     }
 

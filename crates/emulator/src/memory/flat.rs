@@ -69,6 +69,11 @@ impl Flat {
         self.init[offset / 32] |= byte_bits(offset, bytes);
     }
 
+    /// Makes the bytes of an aligned access of at most 32 bytes unwritten.
+    pub(crate) fn forget(&mut self, offset: usize, bytes: usize) {
+        self.init[offset / 32] &= !byte_bits(offset, bytes);
+    }
+
     /// Whether all bytes of an aligned access of at most 32 bytes were written.
     #[inline(always)]
     pub(crate) fn written(&self, offset: usize, bytes: usize) -> bool {

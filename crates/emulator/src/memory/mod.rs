@@ -5,7 +5,7 @@ mod global;
 mod page;
 
 pub(crate) use flat::Flat;
-pub(crate) use global::{Allocation, Global, Place};
+pub(crate) use global::{Global, Place};
 pub(crate) use page::{PAGE, Page};
 
 use std::fmt;

@@ -73,7 +73,6 @@ impl Lowering<'_> {
     fn bf16_binary(&mut self, op: Binary, a: Value, b: Value, d: Value) {
         let (a, b) = (self.out.in_register(a).into_operand(), self.out.in_register(b).into_operand());
         if self.is_hopper() {
-            self.version(7, 8);
             let opcode = match op {
                 Binary::Add => O::Add,
                 Binary::Sub => O::Sub,
@@ -119,9 +118,6 @@ impl Lowering<'_> {
         let (ty, operands) = if ty == Type::BF16 && !self.is_hopper() {
             (T::F32, [self.widen_bf16(a), self.widen_bf16(b)].map(IntoOperand::into_operand))
         } else {
-            if ty == Type::BF16 {
-                self.version(7, 8);
-            }
             (arithmetic(ty), [self.out.operand(a), self.out.operand(b)])
         };
         let d = self.out.define(d).into_operand();

@@ -15,9 +15,9 @@ impl Lowering<'_> {
         match (from, to) {
             _ if from == to || (from.is_integer() && to.is_integer() && from.bits() == to.bits()) => self.copy(x, d),
             (Type::BF16, Type::F32) => {
-                let source = self.widen_bf16(x);
-                let d = self.out.define(d).into_operand();
-                self.out.emit(O::Mov, [T::F32], [d, source.into_operand()]);
+                let x = self.out.in_register(x);
+                let d = self.out.define(d);
+                self.widen_bf16_to(d, x);
             }
             // Through f32, which holds every value of both: rounded once.
             (Type::BF16, _) | (Type::F16, Type::BF16) => {
@@ -31,7 +31,6 @@ impl Lowering<'_> {
             (_, Type::BF16) => {
                 if from != Type::F32 {
                     self.require(Target::SM_90, inst, || format!("a conversion from {from} to bf16"))?;
-                    self.version(7, 8);
                 }
                 self.plain(x, d);
             }
@@ -55,7 +54,8 @@ impl Lowering<'_> {
             (true, true) if to.bits() < from.bits() => Some(W::Rn),
             _ => None,
         };
-        let modifiers = rounding.map(Modifier::from).into_iter().chain([arithmetic(to).into(), arithmetic(from).into()]);
+        let modifiers =
+            rounding.map(Modifier::from).into_iter().chain([arithmetic(to).into(), arithmetic(from).into()]);
         self.out.emit(O::Cvt, modifiers, [d.into_operand(), x.into_operand()]);
     }
 
@@ -63,16 +63,18 @@ impl Lowering<'_> {
     pub(super) fn widen_bf16(&mut self, x: Value) -> RegisterId {
         let x = self.out.in_register(x);
         let wide = self.out.register(Type::F32);
-        if self.is_hopper() {
-            self.version(7, 8);
-            self.cvt(wide, Type::F32, x, Type::BF16);
-        } else {
-            let zero = self.out.register(Type::U16);
-            self.out.set_constant(zero, Type::U16, 0);
-            let halves = Operand::Vector(vec![zero.into_operand(), x.into_operand()]);
-            self.out.emit(O::Mov, [T::B32], [wide.into_operand(), halves]);
-        }
+        self.widen_bf16_to(wide, x);
         wide
+    }
+
+    fn widen_bf16_to(&mut self, d: RegisterId, x: RegisterId) {
+        if self.is_hopper() {
+            return self.cvt(d, Type::F32, x, Type::BF16);
+        }
+        let zero = self.out.register(Type::U16);
+        self.out.set_constant(zero, Type::U16, 0);
+        let halves = Operand::Vector(vec![zero.into_operand(), x.into_operand()]);
+        self.out.emit(O::Mov, [T::B32], [d.into_operand(), halves]);
     }
 
     fn widen_f16(&mut self, x: Value) -> RegisterId {

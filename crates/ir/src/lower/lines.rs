@@ -4,7 +4,7 @@ use crate::kernel::LocationId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use warpsmith_ptx::{File, InlinedAt, SourceLine, Statement};
-use warpsmith_types::Location;
+use warpsmith_types::{Location, PtxVersion};
 
 /// The files of a module and the place that the last `.loc` named.
 pub(super) struct Lines {
@@ -19,6 +19,11 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn new(wanted: bool) -> Lines {
         Lines { wanted, files: vec![], indices: FxHashMap::default(), last: None, calls: FxHashSet::default() }
+    }
+
+    /// The first version that can say what was said: `inlined_at` came with 7.2.
+    pub(super) fn version(&self) -> PtxVersion {
+        if self.calls.is_empty() { PtxVersion::new(0, 0) } else { PtxVersion::new(7, 2) }
     }
 
     /// Writes a `.loc`, unless the last one said the same.

@@ -103,7 +103,6 @@ impl Lowering<'_> {
             4 => Some(W::V4.into()),
             8 => {
                 self.require(Target { number: 100, specific: false }, inst, || "a 256-bit access".into())?;
-                self.version(8, 8);
                 Some(W::V8.into())
             }
             _ => None,
@@ -139,7 +138,6 @@ impl Lowering<'_> {
     /// Before Hopper a kernel starts when the one before has ended: there is nothing to wait for or to announce.
     pub(super) fn dependence(&mut self, op: &Op) {
         if self.is_hopper() {
-            self.version(7, 8);
             let word = if matches!(op, Op::WaitForUpstream) { W::Wait } else { W::LaunchDependents };
             self.out.emit(O::Griddepcontrol, [word], []);
         }

@@ -27,7 +27,7 @@ use crate::op::Op;
 use crate::verify::verify;
 use builder::Builder;
 use warpsmith_ptx::{Module, Parameter, StateSpace, Variable};
-use warpsmith_types::{Location, PtxVersion, Report, Target};
+use warpsmith_types::{Location, Report, Target};
 
 /// What to lower for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,32 +65,28 @@ pub enum LowerError {
     },
 }
 
-/// Writes a kernel as PTX. It is verified first, so that no kernel makes this fail otherwise than by an error.
+/// Writes a kernel as PTX, in the oldest version that has what it uses. It is verified first, so that no kernel makes
+/// this fail otherwise than by an error.
 pub fn lower(kernel: &Kernel, options: &LowerOptions) -> Result<Module, LowerError> {
     verify(kernel).map_err(LowerError::Invalid)?;
-    let mut lowering = Lowering { kernel, target: options.target, out: Builder::new(kernel, options), floor: FLOOR };
+    let mut lowering = Lowering { kernel, target: options.target, out: Builder::new(kernel, options) };
     lowering.declare();
     lowering.block(&kernel.body)?;
     lowering.finish();
 
-    let Lowering { out, floor, .. } = lowering;
-    let version = options.target.version_floor().max(floor);
-    let mut module = Module::new(version, options.target);
-    module.files = out.lines.files;
-    module.functions.push(out.function);
+    let Builder { function, lines, .. } = lowering.out;
+    let mut module = Module::new(options.target.version_floor(), options.target);
+    module.functions.push(function);
+    module.version = module.minimal_version().max(lines.version());
+    module.files = lines.files;
     Ok(module)
 }
-
-/// The oldest version that the plainest kernel is written in: `.param … .ptr`, packed conversions.
-const FLOOR: PtxVersion = PtxVersion::new(7, 0);
 
 /// A kernel on its way to PTX.
 struct Lowering<'k> {
     kernel: &'k Kernel,
     target: Target,
     out: Builder,
-    /// The newest version that an instruction so far asked for.
-    floor: PtxVersion,
 }
 
 impl Lowering<'_> {
@@ -171,11 +167,6 @@ impl Lowering<'_> {
         }
         let at = self.kernel.location(inst.location).cloned();
         Err(LowerError::Unsupported { what: what(), needs, target: self.target, at })
-    }
-
-    /// Notes that an instruction needs this version.
-    fn version(&mut self, major: u8, minor: u8) {
-        self.floor = self.floor.max(PtxVersion::new(major, minor));
     }
 
     fn is_hopper(&self) -> bool {

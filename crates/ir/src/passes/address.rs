@@ -9,8 +9,8 @@ use crate::op::{Binary, Op};
 use crate::types::Type;
 
 /// Folds constants of a verified kernel into offsets. What computed them is left behind, for
-/// [`dead`](super::dead()); bases that became equal are for [`number`](super::number()) to merge.
-pub fn address(kernel: &mut Kernel) {
+/// [`Pass::Dead`](super::Pass::Dead); bases that became equal are for [`Pass::Number`](super::Pass::Number) to merge.
+pub(super) fn address(kernel: &mut Kernel) {
     rewrite(kernel, &mut Address);
 }
 

@@ -9,8 +9,8 @@ use crate::op::{Binary, Op, Unary};
 use crate::types::Type;
 use smallvec::smallvec;
 
-/// Fuses the products of a verified kernel. Those that were fused are left behind, for [`dead`](super::dead()).
-pub fn contract(kernel: &mut Kernel) {
+/// Fuses the products of a verified kernel. Those that were fused are left behind, for [`Pass::Dead`](super::Pass::Dead).
+pub(super) fn contract(kernel: &mut Kernel) {
     let mut uses = vec![0; kernel.values.len()];
     count(&kernel.body, &mut uses);
     rewrite(kernel, &mut Contract { uses });

@@ -9,9 +9,13 @@ use crate::op::Op;
 use rustc_hash::FxHashSet;
 
 /// Removes dead code from a verified kernel. Values keep their numbers.
-pub fn dead(kernel: &mut Kernel) {
+pub(super) fn dead(kernel: &mut Kernel) {
     overwritten(&mut kernel.body);
-    let mut marker = Marker { nodes: vec![], defined_by: vec![None; kernel.values.len()], sets: vec![vec![]; kernel.registers.len()] };
+    let mut marker = Marker {
+        nodes: vec![],
+        defined_by: vec![None; kernel.values.len()],
+        sets: vec![vec![]; kernel.registers.len()],
+    };
     marker.collect(&kernel.body, None);
     let live = marker.mark();
     sweep(&mut kernel.body, &live, &mut 0);

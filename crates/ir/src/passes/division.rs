@@ -11,7 +11,7 @@ use crate::op::{Binary, Op, Unary};
 use crate::types::Type;
 
 /// Replaces the divisions of a verified kernel whose divisor is known.
-pub fn division(kernel: &mut Kernel) {
+pub(super) fn division(kernel: &mut Kernel) {
     rewrite(kernel, &mut Division);
 }
 

@@ -185,3 +185,80 @@ fn convert(from: Type, a: u64, to: Type) -> Option<u64> {
         Type::Bool => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Type::{F16, F32, F64, I32, I64, U16, U32, U64};
+
+    fn binary_of(op: Binary, ty: Type, a: u64, b: u64) -> Option<u64> {
+        let wide = if op == Binary::MulWide { Type::U64 } else { ty };
+        evaluate(&Op::Binary(op), &[(ty, a), (ty, b)], wide)
+    }
+
+    fn converted(from: Type, a: u64, to: Type) -> Option<u64> {
+        evaluate(&Op::Convert, &[(from, a)], to)
+    }
+
+    fn f32_bits(x: f32) -> u64 {
+        x.to_bits().into()
+    }
+
+    #[test]
+    fn integers_wrap_and_clamp() {
+        assert_eq!(binary_of(Binary::Add, U16, 0xffff, 2), Some(1));
+        assert_eq!(binary_of(Binary::Mul, I64, u64::MAX, 3), Some((-3i64) as u64));
+        assert_eq!(binary_of(Binary::MulHi, U64, u64::MAX, u64::MAX), Some(u64::MAX - 1));
+        assert_eq!(binary_of(Binary::MulHi, I32, 0xffff_ffff, 1), Some(0xffff_ffff));
+        assert_eq!(binary_of(Binary::MulWide, U32, 0xffff_ffff, 0xffff_ffff), Some(0xffff_fffe_0000_0001));
+        assert_eq!(binary_of(Binary::Shl, U64, 1, 64), Some(0));
+        assert_eq!(binary_of(Binary::Shr, I64, 1 << 63, 200), Some(u64::MAX));
+        assert_eq!(binary_of(Binary::Shr, U32, 0x8000_0000, 31), Some(1));
+        assert_eq!(binary_of(Binary::Max, I32, 0xffff_ffff, 1), Some(1));
+        assert_eq!(binary_of(Binary::Max, U32, 0xffff_ffff, 1), Some(0xffff_ffff));
+    }
+
+    #[test]
+    fn what_ptx_leaves_open_is_not_computed() {
+        assert_eq!(binary_of(Binary::Div, U32, 1, 0), None);
+        assert_eq!(binary_of(Binary::Rem, I32, 1 << 31, 0xffff_ffff), None);
+        let nan = f32_bits(f32::NAN);
+        assert_eq!(binary_of(Binary::Add, F32, nan, 0), None);
+        assert_eq!(binary_of(Binary::Max, F32, nan, 0), None);
+        assert_eq!(binary_of(Binary::Mul, F32, f32_bits(f32::INFINITY), 0), None);
+        assert_eq!(converted(F32, nan, I32), None);
+        assert_eq!(evaluate(&Op::Unary(Unary::Exp2), &[(F32, 0)], F32), None);
+    }
+
+    #[test]
+    fn floats_round_once_and_keep_subnormals() {
+        assert_eq!(binary_of(Binary::Mul, F32, f32_bits(1e-30), f32_bits(1e-10)), Some(f32_bits(1e-40)));
+        let [a, b, c] = [1.0 + f32::EPSILON, 1.0 - f32::EPSILON, -1.0].map(f32_bits);
+        let fma = evaluate(&Op::Fma, &[(F32, a), (F32, b), (F32, c)], F32);
+        assert_eq!(fma, Some(f32_bits(-f32::EPSILON * f32::EPSILON)));
+        assert_eq!(binary_of(Binary::Max, F32, f32_bits(-0.0), f32_bits(0.0)), Some(f32_bits(0.0)));
+        assert_eq!(binary_of(Binary::Min, F32, f32_bits(0.0), f32_bits(-0.0)), Some(f32_bits(-0.0)));
+    }
+
+    #[test]
+    fn comparisons_with_a_nan_fail_but_for_unequal() {
+        for &op in Comparison::ALL {
+            let holds = evaluate(&Op::Compare(op), &[(F32, f32_bits(f32::NAN)), (F32, 0)], Type::Bool);
+            assert_eq!(holds, Some(u64::from(op == Comparison::Ne)), "{op:?}");
+        }
+    }
+
+    #[test]
+    fn conversions_truncate_clamp_and_round() {
+        assert_eq!(converted(F32, f32_bits(-1.9), I32), Some(0xffff_ffff));
+        assert_eq!(converted(F32, f32_bits(-1.9), U32), Some(0));
+        assert_eq!(converted(F32, f32_bits(1e20), U16), Some(0xffff));
+        assert_eq!(converted(F64, f64::INFINITY.to_bits(), I64), Some(i64::MAX as u64));
+        assert_eq!(converted(I32, 0xffff_ffff, U64), Some(u64::MAX));
+        assert_eq!(converted(U32, 0xffff_ffff, I64), Some(0xffff_ffff));
+        assert_eq!(converted(U32, (1 << 24) + 1, F32), Some(f32_bits(16_777_216.0)));
+        // Through f32 this would round twice.
+        assert_eq!(converted(U32, (1 << 24) + 1, F16), None);
+        assert_eq!(converted(F16, 0x3c01, F32), Some(f32_bits(1.0 + 1.0 / 1024.0)));
+    }
+}

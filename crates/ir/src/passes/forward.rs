@@ -7,7 +7,7 @@ use crate::kernel::{Block, Kernel, Value};
 use crate::op::Op;
 
 /// Forwards values in a verified kernel.
-pub fn forward(kernel: &mut Kernel) {
+pub(super) fn forward(kernel: &mut Kernel) {
     let mut forward = Forward { alias: (0..kernel.values.len() as u32).map(Value).collect() };
     let mut held = vec![None; kernel.registers.len()];
     forward.block(&mut kernel.body, &mut held);

@@ -1,53 +1,104 @@
 //! Passes: each a function over a verified kernel.
 //!
-//! | file | what |
-//! |---|---|
-//! | [`contract`] | a product that feeds one sum becomes an `fma` |
-//! | [`fold`] | constants, identities, branches that are known |
-//! | [`forward`] | a register read after it was set in the same block is the value that was set |
-//! | [`division`] | division and remainder by constants become shifts and multiplications |
-//! | [`address`] | constants leave addresses for the offsets of accesses |
-//! | [`number`] | a value is computed once |
-//! | [`dead`] | what nobody reads goes, registers included |
-//!
-//! Only [`contract`] changes a result, and it comes first: which products are fused depends on the kernel as it was
-//! written, not on what the other passes made of it. All others keep every bit, signed zeros and NaNs included. What
-//! may not be kept is not done: a NaN is never folded, because PTX leaves its payload open or makes it canonical.
+//! Only [`Pass::Contract`] changes a result, and it comes first: which products are fused depends on the kernel as it
+//! was written, not on what the other passes made of it. All others keep every bit, signed zeros and NaNs included.
+//! What may not be kept is not done: a NaN is never folded, because PTX leaves its payload open or makes it canonical.
 
-pub mod address;
-pub mod contract;
-pub mod dead;
-pub mod division;
+mod address;
+mod contract;
+mod dead;
+mod division;
 mod evaluate;
-pub mod fold;
-pub mod forward;
-pub mod number;
+mod fold;
+mod forward;
+mod number;
 mod rewrite;
-
-pub use address::address;
-pub use contract::contract;
-pub use dead::dead;
-pub use division::division;
-pub use fold::fold;
-pub use forward::forward;
-pub use number::number;
 
 use crate::kernel::Kernel;
 use crate::verify::verify;
 
-/// All passes, in an order in which each profits from the one before. A kernel that does not [`verify`] is left alone.
-pub fn optimize(kernel: &mut Kernel) {
-    if verify(kernel).is_err() {
-        return;
+/// A pass. What a pass leaves without readers stays until [`Pass::Dead`] takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// A product that feeds one sum, and nothing else, becomes an `fma`.
+    Contract,
+    /// Constants, identities, and branches that are known.
+    Fold,
+    /// A read of a register whose last write is known is the value that was written.
+    Forward,
+    /// Division and remainder by constants become shifts and multiplications.
+    Division,
+    /// Constants leave addresses for the offsets of accesses.
+    Address,
+    /// A value is computed once.
+    Number,
+    /// What nobody reads goes, registers included.
+    Dead,
+}
+
+impl Pass {
+    /// Every pass.
+    pub const ALL: [Pass; 7] =
+        [Pass::Contract, Pass::Fold, Pass::Forward, Pass::Division, Pass::Address, Pass::Number, Pass::Dead];
+
+    /// The order of [`optimize`], in which each profits from those before.
+    pub const ORDER: &'static [Pass] = &[
+        // Dead readers would keep a product from being fused.
+        Pass::Dead,
+        Pass::Contract,
+        Pass::Forward,
+        Pass::Fold,
+        // Branches and loops that are gone no longer hide what registers hold.
+        Pass::Forward,
+        Pass::Division,
+        Pass::Fold,
+        Pass::Address,
+        Pass::Number,
+        Pass::Dead,
+    ];
+
+    /// The name, as tests and tools spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pass::Contract => "contract",
+            Pass::Fold => "fold",
+            Pass::Forward => "forward",
+            Pass::Division => "division",
+            Pass::Address => "address",
+            Pass::Number => "number",
+            Pass::Dead => "dead",
+        }
     }
-    // Dead uses would keep a product from being fused.
-    dead(kernel);
-    contract(kernel);
-    forward(kernel);
-    fold(kernel);
-    division(kernel);
-    fold(kernel);
-    address(kernel);
-    number(kernel);
-    dead(kernel);
+
+    /// The pass of that name.
+    pub fn from_name(name: &str) -> Option<Pass> {
+        Pass::ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    /// Runs it. A kernel that does not [`verify`] is left alone.
+    pub fn run(self, kernel: &mut Kernel) {
+        if verify(kernel).is_ok() {
+            self.apply(kernel);
+        }
+    }
+
+    /// Runs it on a kernel that is known to be valid, which it stays.
+    fn apply(self, kernel: &mut Kernel) {
+        match self {
+            Pass::Contract => contract::contract(kernel),
+            Pass::Fold => fold::fold(kernel),
+            Pass::Forward => forward::forward(kernel),
+            Pass::Division => division::division(kernel),
+            Pass::Address => address::address(kernel),
+            Pass::Number => number::number(kernel),
+            Pass::Dead => dead::dead(kernel),
+        }
+    }
+}
+
+/// All passes, in [`Pass::ORDER`]. A kernel that does not [`verify`] is left alone.
+pub fn optimize(kernel: &mut Kernel) {
+    if verify(kernel).is_ok() {
+        Pass::ORDER.iter().for_each(|pass| pass.apply(kernel));
+    }
 }

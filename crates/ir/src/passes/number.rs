@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// Removes repeated computations from a verified kernel.
-pub fn number(kernel: &mut Kernel) {
+pub(super) fn number(kernel: &mut Kernel) {
     rewrite(kernel, &mut Number::default());
 }
 
@@ -48,11 +48,12 @@ impl Key {
         };
         let mut args = inst.args.clone();
         // `min` and `max` are left alone: which of two zeros or NaNs they give may depend on the order.
-        let commutes = match inst.op {
-            Op::Binary(Binary::Add | Binary::Mul | Binary::MulHi | Binary::MulWide) => true,
-            Op::Binary(Binary::And | Binary::Or | Binary::Xor) => true,
-            _ => false,
-        };
+        let commutes = matches!(
+            inst.op,
+            Op::Binary(
+                Binary::Add | Binary::Mul | Binary::MulHi | Binary::MulWide | Binary::And | Binary::Or | Binary::Xor
+            )
+        );
         if commutes {
             args.sort_unstable();
         }

@@ -3,9 +3,7 @@
 use super::TextError;
 use super::lexer::{Kind, Token, tokens};
 use super::literal;
-use crate::kernel::{
-    Block, Inst, Kernel, LocationId, Param, Pointer, RegisterId, SharedId, SharedVariable, Value,
-};
+use crate::kernel::{Block, Inst, Kernel, LocationId, Param, Pointer, RegisterId, SharedId, SharedVariable, Value};
 use crate::op::{Binary, Comparison, Op, Shuffle, Space, Special, Unary};
 use crate::types::Type;
 use crate::verify::MAX_DEPTH;
@@ -19,7 +17,13 @@ const MAX_VALUES: u32 = 1 << 24;
 
 /// Reads a kernel. Only the form is checked; what it means is for [`verify`](crate::verify()).
 pub fn parse(text: &str) -> Result<Kernel, TextError> {
-    let mut parser = Parser { tokens: tokens(text)?, next: 0, kernel: Kernel::default(), types: vec![], places: FxHashMap::default() };
+    let mut parser = Parser {
+        tokens: tokens(text)?,
+        next: 0,
+        kernel: Kernel::default(),
+        types: vec![],
+        places: FxHashMap::default(),
+    };
     parser.kernel()?;
     let mut kernel = parser.kernel;
     for (i, ty) in parser.types.into_iter().enumerate() {
@@ -379,7 +383,13 @@ impl Parser {
         if !matches!(self.peek(), Kind::Punctuation(_)) {
             args.push(self.value()?);
         }
-        let sign = if self.eat('+') { 1 } else if self.eat('-') { -1 } else { 0 };
+        let sign = if self.eat('+') {
+            1
+        } else if self.eat('-') {
+            -1
+        } else {
+            0
+        };
         let offset = if sign == 0 { 0 } else { sign * i64::from(self.number()?) };
         let Ok(offset) = i32::try_from(offset) else { return self.fail("this offset does not fit 32 bits") };
         self.punctuation(']')?;

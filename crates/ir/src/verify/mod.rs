@@ -29,6 +29,7 @@ use crate::kernel::{Block, Inst, Kernel, LocationId, Value};
 use crate::op::{Op, Space};
 use crate::types::Type;
 use alignment::Alignment;
+use smallvec::SmallVec;
 use warpsmith_types::{Diagnostic, Location, Report};
 
 /// How deep blocks may be nested. Far more than anyone writes, and little enough that no walk runs out of stack.
@@ -182,8 +183,9 @@ impl<'k> Verifier<'k> {
     }
 
     fn inst(&mut self, inst: &'k Inst) {
-        let readable = inst.args.iter().fold(true, |ok, &v| self.readable(v, inst) && ok);
-        let typed = readable
+        // Each operand is looked at, so that each is reported.
+        let unreadable = inst.args.iter().filter(|&&v| !self.readable(v, inst)).count();
+        let typed = unreadable == 0
             && inst.results.iter().all(|v| (v.0 as usize) < self.kernel.values.len())
             && self.signature(inst);
         if typed {
@@ -230,7 +232,7 @@ impl<'k> Verifier<'k> {
     }
 
     fn signature(&mut self, inst: &Inst) -> bool {
-        let types = |values: &[Value]| values.iter().map(|&v| self.kernel.type_of(v)).collect::<Vec<_>>();
+        let types = |values: &[Value]| values.iter().map(|&v| self.kernel.type_of(v)).collect::<SmallVec<[Type; 4]>>();
         let (args, results) = (types(&inst.args), types(&inst.results));
         let problem = match signature::check(self.kernel, &inst.op, &args, &results) {
             Err(problem) => Some(problem),
@@ -271,7 +273,10 @@ impl<'k> Verifier<'k> {
             return;
         }
         if offset.unsigned_abs() % width != 0 {
-            self.error(format!("a `{name}` of {width} bytes at offset {offset}, which {width} does not divide"), inst.location);
+            self.error(
+                format!("a `{name}` of {width} bytes at offset {offset}, which {width} does not divide"),
+                inst.location,
+            );
             return;
         }
         if let Some((root, problem)) = self.alignment.problem(inst.args[0], offset, width) {
@@ -279,7 +284,12 @@ impl<'k> Verifier<'k> {
                 Space::Global => "global",
                 Space::Shared => "shared",
             };
-            self.error_about(format!("a {space} `{name}` of {width} bytes, but {problem}"), inst.location, root, "the address");
+            self.error_about(
+                format!("a {space} `{name}` of {width} bytes, but {problem}"),
+                inst.location,
+                root,
+                "the address",
+            );
         }
     }
 }

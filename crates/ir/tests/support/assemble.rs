@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use warpsmith_ptx::Module;
 
-/// Assembles PTX, or only checks that it parses back.
+/// Verifies PTX, and assembles it if it can.
 pub struct Assembler {
     ptxas: Option<PathBuf>,
 }
@@ -24,6 +24,10 @@ impl Assembler {
     /// Panics with the text unless the module is right.
     pub fn check(&self, module: &Module, name: &str) {
         let text = module.to_string();
+        if let Err(errors) = module.verify() {
+            let errors: Vec<_> = errors.iter().map(|e| format!("{e}\n")).collect();
+            panic!("{name}: {}{text}", errors.concat());
+        }
         let back = warpsmith_ptx::parse(&text).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
         assert_eq!(back.to_string(), text, "{name}: printed and parsed, it prints differently");
         let Some(ptxas) = &self.ptxas else { return };

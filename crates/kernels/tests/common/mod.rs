@@ -1,7 +1,7 @@
 //! What the operators' tests share: the device, fresh data, and the comparison.
 
 // Each test file uses a part of this.
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -52,7 +52,13 @@ const WARP: &[Row] = &[
         ["(8,4):(1,8)", "(8,4):(1,8)", "(8,8):(1,8)"],
         [16, 16, 16],
     ),
-    (&["SM70_8x8x4_F32F16F16F32_TN"], "(8,8,4)", "(4,2):(1,16)", ["(8,4):(1,8)", "(8,4):(1,8)", C_QUAD_PAIR], [16, 16, 32]),
+    (
+        &["SM70_8x8x4_F32F16F16F32_TN"],
+        "(8,8,4)",
+        "(4,2):(1,16)",
+        ["(8,4):(1,8)", "(8,4):(1,8)", C_QUAD_PAIR],
+        [16, 16, 32],
+    ),
     (
         &["SM70_8x8x4_F32F16F16F32_NT"],
         "(8,8,4)",
@@ -225,10 +231,8 @@ impl MmaAtom {
         }
         if a_in_registers && kind == WgmmaKind::S32S8S8 {
             // The instruction exists; its fragment is that of 8-bit floats.
-            return Self::wgmma(WgmmaKind::F32E4m3E4m3, n, true).map(|atom| MmaAtom {
-                name: format!("SM90_64x{n}x32_S32S8S8_RS_TN"),
-                ..atom
-            });
+            return Self::wgmma(WgmmaKind::F32E4m3E4m3, n, true)
+                .map(|atom| MmaAtom { name: format!("SM90_64x{n}x32_S32S8S8_RS_TN"), ..atom });
         }
         let (_, types, k, bits) = *KINDS
             .iter()

@@ -187,10 +187,7 @@ impl SharedDescriptor {
     /// The 64 bits, for a start address in units of 16 bytes.
     pub fn encode(&self, start: u16) -> u64 {
         let start = u64::from(start & 0x3fff);
-        start
-            | u64::from(self.leading_offset) << 16
-            | u64::from(self.stride_offset) << 32
-            | self.swizzle.code() << 62
+        start | u64::from(self.leading_offset) << 16 | u64::from(self.stride_offset) << 32 | self.swizzle.code() << 62
     }
 
     /// How many of them a block has: its size in units of 16 bytes.

@@ -54,12 +54,19 @@ impl TiledMma {
     /// layout each, or `..` for as much as the copies cover.
     pub fn new(atom: MmaAtom, copies: Layout, permutation: impl Into<Tiler>) -> Result<TiledMma> {
         let permutation = match permutation.into() {
-            Tiler::Modes(modes) => <[Tiler; 3]>::try_from(modes)
-                .map_err(|modes| LayoutError::Rank { what: "a permutation and (M,N,K)", left: modes.len(), right: 3 })?,
+            Tiler::Modes(modes) => <[Tiler; 3]>::try_from(modes).map_err(|modes| LayoutError::Rank {
+                what: "a permutation and (M,N,K)",
+                left: modes.len(),
+                right: 3,
+            })?,
             other => return Err(LayoutError::Unsupported(format!("{other} is no tiler by (M,N,K)"))),
         };
         if copies.rank() != 3 {
-            return Err(LayoutError::Rank { what: "a layout of instructions and (M,N,K)", left: copies.rank(), right: 3 });
+            return Err(LayoutError::Rank {
+                what: "a layout of instructions and (M,N,K)",
+                left: copies.rank(),
+                right: 3,
+            });
         }
         let threads = atom.threads.tiled_product(copies)?;
         Ok(TiledMma { atom, threads, permutation })

@@ -202,8 +202,8 @@ fn modes(case: &Case) -> Answer<Said> {
         "take" => a.take(number("begin")?..number("end")?)?,
         "group" => a.group(number("begin")?..number("end")?)?,
         "select" => {
-            let modes: Vec<usize> = serde_json::from_value(case.value("modes")?.clone())
-                .map_err(|e| Trouble::Unreadable(e.to_string()))?;
+            let modes: Vec<usize> =
+                serde_json::from_value(case.value("modes")?.clone()).map_err(|e| Trouble::Unreadable(e.to_string()))?;
             a.select(&modes)?
         }
         "append" => a.append(&case.layout("x")?),

@@ -172,7 +172,7 @@ fn instruction(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<Instruction, 
         }
     }
     cursor.expect(';')?;
-    let form = table::resolve(&instruction).map_err(|error| cursor.error_at(at, error))?;
+    let form = table::arrange(&mut instruction).map_err(|error| cursor.error_at(at, error))?;
     operand::fit_literals(form, &mut instruction);
     Ok(instruction)
 }

@@ -45,7 +45,7 @@ super::words! {
         Rn = "rn", Rz = "rz", Rm = "rm", Rp = "rp", Rna = "rna", Rni = "rni", Rzi = "rzi", Rmi = "rmi", Rpi = "rpi",
         // arithmetic
         Approx = "approx", Full = "full", Ftz = "ftz", Sat = "sat", Satfinite = "satfinite", Relu = "relu",
-        Nan = "NaN", XorSign = "xorsign", Abs = "abs", Lo = "lo", Hi = "hi", Wide = "wide", Cc = "cc",
+        Oob = "oob", Nan = "NaN", XorSign = "xorsign", Abs = "abs", Lo = "lo", Hi = "hi", Wide = "wide", Cc = "cc",
         // comparisons and boolean operations
         Eq = "eq", Ne = "ne", Lt = "lt", Le = "le", Gt = "gt", Ge = "ge", Ls = "ls", Hs = "hs",
         Equ = "equ", Neu = "neu", Ltu = "ltu", Leu = "leu", Gtu = "gtu", Geu = "geu", Num = "num", NanCompare = "nan",
@@ -95,6 +95,16 @@ super::words! {
         M16n8k4 = "m16n8k4", Load = "load", Store = "store", Mma = "mma", M16n16k16 = "m16n16k16", A = "a", B = "b",
         C = "c", D = "d", M8n8k4 = "m8n8k4", M8n8k16 = "m8n8k16", M8n8k32 = "m8n8k32", M8n32k16 = "m8n32k16",
         M16n8k64 = "m16n8k64", M32n8k16 = "m32n8k16",
+        M16n16k8 = "m16n16k8", KindF8f6f4 = "kind::f8f6f4", KindMxf4nvf4 = "kind::mxf4nvf4",
+        BlockScale = "block_scale", ScaleVec2x = "scale_vec::2X", ScaleVec4x = "scale_vec::4X",
+        // tensor maps, cluster launch control
+        Replace = "replace", GlobalAddress = "global_address", Rank = "rank", BoxDim = "box_dim",
+        GlobalDim = "global_dim", GlobalStride = "global_stride", ElementStride = "element_stride",
+        Elemtype = "elemtype", InterleaveLayout = "interleave_layout", SwizzleMode = "swizzle_mode",
+        FillMode = "fill_mode", B1024 = "b1024", CpFenceproxy = "cp_fenceproxy", TryCancel = "try_cancel",
+        QueryCancel = "query_cancel", IsCanceled = "is_canceled", GetFirstCtaid = "get_first_ctaid",
+        GetFirstCtaidX = "get_first_ctaid::x", GetFirstCtaidY = "get_first_ctaid::y",
+        GetFirstCtaidZ = "get_first_ctaid::z", MulticastClusterAll = "multicast::cluster::all",
         // shapes of a warpgroup
         M64n8k8 = "m64n8k8", M64n16k8 = "m64n16k8", M64n24k8 = "m64n24k8", M64n32k8 = "m64n32k8",
         M64n40k8 = "m64n40k8", M64n48k8 = "m64n48k8", M64n56k8 = "m64n56k8", M64n64k8 = "m64n64k8",

@@ -5,7 +5,7 @@ words! {
     Opcode {
         Abs = "abs", Activemask = "activemask", Add = "add", Addc = "addc", And = "and", Applypriority = "applypriority", Atom = "atom",
         Bar = "bar", Barrier = "barrier", Bfe = "bfe", Bfi = "bfi", Bfind = "bfind", Bra = "bra", Brev = "brev",
-        Brkpt = "brkpt", BrxIdx = "brx", Call = "call", Clz = "clz", Cnot = "cnot", Copysign = "copysign",
+        Brkpt = "brkpt", BrxIdx = "brx", Call = "call", Clusterlaunchcontrol = "clusterlaunchcontrol", Clz = "clz", Cnot = "cnot", Copysign = "copysign",
         Cos = "cos", Cp = "cp", Createpolicy = "createpolicy", Cvt = "cvt", Cvta = "cvta", Div = "div",
         Discard = "discard", Dp2a = "dp2a", Dp4a = "dp4a", Elect = "elect", Ex2 = "ex2", Exit = "exit",
         Fence = "fence", Fma = "fma", Fns = "fns", Getctarank = "getctarank", Griddepcontrol = "griddepcontrol",
@@ -18,6 +18,8 @@ words! {
         Set = "set", Setmaxnreg = "setmaxnreg", Setp = "setp", Shf = "shf", Shfl = "shfl", Shl = "shl", Shr = "shr",
         Sin = "sin", Slct = "slct", Sqrt = "sqrt", St = "st", Stmatrix = "stmatrix", Sub = "sub", Subc = "subc",
         Szext = "szext", Bmsk = "bmsk", Tanh = "tanh", Tensormap = "tensormap", Testp = "testp", Trap = "trap",
+        Vadd2 = "vadd2", Vadd4 = "vadd4", Vsub2 = "vsub2", Vsub4 = "vsub4", Vavrg2 = "vavrg2", Vavrg4 = "vavrg4",
+        Vabsdiff2 = "vabsdiff2", Vabsdiff4 = "vabsdiff4", Vmin2 = "vmin2", Vmin4 = "vmin4", Vmax2 = "vmax2", Vmax4 = "vmax4",
         Vote = "vote", Wgmma = "wgmma", Wmma = "wmma", Xor = "xor",
     }
 }

@@ -18,7 +18,15 @@ words! {
         ClusterNctaidX = "cluster_nctaid.x", ClusterNctaidY = "cluster_nctaid.y", ClusterNctaidZ = "cluster_nctaid.z",
         ClusterCtaRank = "cluster_ctarank", ClusterNctaRank = "cluster_nctarank",
         IsExplicitCluster = "is_explicit_cluster",
-        DynamicSmemSize = "dynamic_smem_size", TotalSmemSize = "total_smem_size",
+        EnvReg0 = "envreg0", EnvReg1 = "envreg1", EnvReg2 = "envreg2", EnvReg3 = "envreg3", EnvReg4 = "envreg4",
+        EnvReg5 = "envreg5", EnvReg6 = "envreg6", EnvReg7 = "envreg7", EnvReg8 = "envreg8", EnvReg9 = "envreg9",
+        EnvReg10 = "envreg10", EnvReg11 = "envreg11", EnvReg12 = "envreg12", EnvReg13 = "envreg13",
+        EnvReg14 = "envreg14", EnvReg15 = "envreg15", EnvReg16 = "envreg16", EnvReg17 = "envreg17",
+        EnvReg18 = "envreg18", EnvReg19 = "envreg19", EnvReg20 = "envreg20", EnvReg21 = "envreg21",
+        EnvReg22 = "envreg22", EnvReg23 = "envreg23", EnvReg24 = "envreg24", EnvReg25 = "envreg25",
+        EnvReg26 = "envreg26", EnvReg27 = "envreg27", EnvReg28 = "envreg28", EnvReg29 = "envreg29",
+        EnvReg30 = "envreg30", EnvReg31 = "envreg31",
+        AggrSmemSize = "aggr_smem_size", DynamicSmemSize = "dynamic_smem_size", TotalSmemSize = "total_smem_size",
     }
 }
 

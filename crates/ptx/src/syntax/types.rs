@@ -10,6 +10,7 @@ words! {
         F16 = "f16", F16x2 = "f16x2", BF16 = "bf16", BF16x2 = "bf16x2",
         F32 = "f32", F32x2 = "f32x2", F64 = "f64", TF32 = "tf32",
         E4M3 = "e4m3", E5M2 = "e5m2", E4M3x2 = "e4m3x2", E5M2x2 = "e5m2x2", E2M1x2 = "e2m1x2", UE8M0x2 = "ue8m0x2",
+        E2M1 = "e2m1", E2M3 = "e2m3", E3M2 = "e3m2", UE4M3 = "ue4m3", UE8M0 = "ue8m0",
         Pred = "pred",
     }
 }
@@ -19,7 +20,9 @@ impl Type {
     pub const fn bits(self) -> u32 {
         match self {
             Type::Pred => 1,
-            Type::B8 | Type::S8 | Type::U8 | Type::E4M3 | Type::E5M2 | Type::E2M1x2 => 8,
+            Type::E2M1 => 4,
+            Type::E2M3 | Type::E3M2 => 6,
+            Type::B8 | Type::S8 | Type::U8 | Type::E4M3 | Type::E5M2 | Type::E2M1x2 | Type::UE4M3 | Type::UE8M0 => 8,
             Type::B16 | Type::S16 | Type::U16 | Type::F16 | Type::BF16 => 16,
             Type::E4M3x2 | Type::E5M2x2 | Type::UE8M0x2 => 16,
             Type::B32 | Type::S32 | Type::U32 | Type::F32 | Type::TF32 => 32,

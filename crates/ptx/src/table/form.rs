@@ -142,7 +142,24 @@ impl Form {
                 _ => return false,
             }
         }
-        rest.is_empty()
+        rest.is_empty() && sets::go_together(self.opcode, modifiers)
+    }
+
+    /// The same modifiers in the form's order, if they are its modifiers in another. Types, and state spaces, do not
+    /// change places among themselves: there the order means something.
+    pub fn arrange(&self, modifiers: &[Modifier]) -> Option<Vec<Modifier>> {
+        let mut rest = modifiers.to_vec();
+        let mut arranged = Vec::with_capacity(rest.len());
+        for slot in &self.slots {
+            match rest.iter().position(|m| slot.choices.contains(m)) {
+                Some(i) => arranged.push(rest.remove(i)),
+                None if slot.optional => {}
+                None => return None,
+            }
+        }
+        let ordered = |m: &&Modifier| matches!(m, Modifier::Type(_)) || sets::is_space(**m);
+        let same = arranged.iter().filter(ordered).eq(modifiers.iter().filter(ordered));
+        (rest.is_empty() && same && self.takes_modifiers(&arranged)).then_some(arranged)
     }
 
     /// The syntax with its sets written out; of long ones, the first few.

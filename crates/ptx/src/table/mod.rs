@@ -60,6 +60,26 @@ pub fn resolve(instruction: &Instruction) -> Result<&'static Form, FormError> {
     }
 }
 
+/// The form of an instruction, whose modifiers are put in the table's order where they are in another.
+///
+/// Assemblers take orders that the manual does not have, and headers of CUDA use them (`atom.add.release.gpu.u32`).
+pub fn arrange(instruction: &mut Instruction) -> Result<&'static Form, FormError> {
+    let error = match resolve(instruction) {
+        Ok(form) => return Ok(form),
+        Err(error) => error,
+    };
+    for form in forms_of(instruction.opcode) {
+        if let Some(modifiers) = form.arrange(&instruction.modifiers) {
+            let arranged = Instruction { modifiers: modifiers.into_iter().collect(), ..instruction.clone() };
+            if form.bind(&arranged).is_some() {
+                *instruction = arranged;
+                return Ok(form);
+            }
+        }
+    }
+    Err(error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,7 @@ pub const SETS: &[(&str, &str)] = &[
     ("round", ".rn|.rz|.rm|.rp"),
     ("round_int", ".rni|.rzi|.rmi|.rpi"),
     ("int", ".u16|.u32|.u64|.s16|.s32|.s64"),
+    ("any32", ".u32|.s32"),
     ("int32_64", ".u32|.s32|.u64|.s64"),
     ("signed", ".s16|.s32|.s64"),
     ("bits", ".b16|.b32|.b64"),
@@ -59,12 +60,51 @@ pub const SETS: &[(&str, &str)] = &[
     ("compare_unsigned", ".lo|.ls|.hi|.hs"),
     ("compare_float", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"),
     ("bool", ".and|.or|.xor"),
+    ("layout", ".row|.col"),
+    ("wmma", ".m16n16k16|.m32n8k16|.m8n32k16"),
+    ("f8f6f4", ".e4m3|.e5m2|.e2m3|.e3m2|.e2m1"),
     ("dim", ".1d|.2d|.3d|.4d|.5d"),
     ("order", ".relaxed|.acquire|.release|.acq_rel"),
     ("strong_load", ".relaxed|.acquire"),
     ("strong_store", ".relaxed|.release"),
     ("multimem_st", ".b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64|.f16x2|.bf16x2"),
 ];
+
+/// What no row says because it holds for all: hints about caches and accesses of 256 bits are for global memory, and
+/// loads and stores have vectors of eight only to be that wide.
+pub fn go_together(opcode: Opcode, modifiers: &[Modifier]) -> bool {
+    if !matches!(opcode, Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red) {
+        return true;
+    }
+    let has = |fits: fn(&Modifier) -> bool| modifiers.iter().any(fits);
+    let elsewhere = has(|m| is_space(*m) && *m != Modifier::Word(Word::Global));
+    let hint = has(|m| m.name().starts_with("L1::") || m.name().starts_with("L2::"));
+    let eight = has(|m| *m == Modifier::Word(Word::V8)) && matches!(opcode, Opcode::Ld | Opcode::St);
+    let width = width(modifiers);
+    match width {
+        ..256 => !(elsewhere && hint || eight),
+        256 => !elsewhere && opcode != Opcode::Ldu,
+        _ => false,
+    }
+}
+
+/// Whether it names a state space.
+pub fn is_space(modifier: Modifier) -> bool {
+    use Word::*;
+    let Modifier::Word(word) = modifier else { return false };
+    matches!(word, Const | Global | Local | Param | ParamEntry | ParamFunc | Shared | SharedCta | SharedCluster)
+}
+
+/// Bits of an access: the first type times the vector's length.
+fn width(modifiers: &[Modifier]) -> u32 {
+    let bits = modifiers.iter().find_map(|m| match m {
+        Modifier::Type(ty) => Some(ty.bits()),
+        Modifier::Word(_) => None,
+    });
+    let lanes = [(Word::V2, 2), (Word::V4, 4), (Word::V8, 8)];
+    let lanes = lanes.iter().find(|(word, _)| modifiers.contains(&Modifier::Word(*word))).map_or(1, |(_, n)| *n);
+    lanes * bits.unwrap_or(0)
+}
 
 const fn sm(number: u16) -> Target {
     Target { number, specific: false }
@@ -105,12 +145,11 @@ pub fn modifier_floor(instruction: &Instruction, modifier: Modifier) -> Option<(
 
 /// The smallest version and target of an access by its width: 256 bits at once, or 128 as one across devices.
 pub fn width_floor(instruction: &Instruction) -> Option<(PtxVersion, Target)> {
-    let ty = instruction.types().next()?;
-    let lanes = [(Word::V2, 2), (Word::V4, 4), (Word::V8, 8)];
-    let lanes = lanes.iter().find(|(word, _)| instruction.has(*word)).map_or(1, |(_, n)| *n);
-    match lanes * ty.bits() {
-        256.. if lanes > 1 => Some((PtxVersion::new(8, 8), sm(100))),
-        _ if ty == Type::B128 && instruction.has(Word::Sys) => Some((PtxVersion::new(8, 4), sm(70))),
+    match width(&instruction.modifiers) {
+        256.. => Some((PtxVersion::new(8, 8), sm(100))),
+        128 if instruction.has(Word::Sys) && instruction.types().next() == Some(Type::B128) => {
+            Some((PtxVersion::new(8, 4), sm(70)))
+        }
         _ => None,
     }
 }

@@ -7,6 +7,7 @@ use crate::module::{Function, LabelId, Module, SourceLine, Statement, Symbol};
 use crate::syntax::{SpecialRegister, Type, Word};
 use crate::table::{self, Form, OperandForm, Shape, ValueForm};
 use rustc_hash::FxHashSet;
+use warpsmith_types::{PtxVersion, Target};
 
 pub(super) fn verify(module: &Module, function: &Function, errors: &mut Vec<VerifyError>) {
     let mut verifier = Verifier { module, function, at: None, used: vec![0; function.labels.len()], errors };
@@ -44,6 +45,9 @@ impl Verifier<'_> {
 
     fn declarations(&mut self) {
         let function = self.function;
+        if let Some((version, target)) = super::declarations_floor(function) {
+            self.floor(version, target, self.module.target.has(target));
+        }
         let mut names = FxHashSet::default();
         let parameters = function.parameters.iter().chain(&function.results).map(|p| &p.name);
         let variables = function.variables.iter().map(|v| &v.name);
@@ -104,13 +108,18 @@ impl Verifier<'_> {
             Err(error) => return self.error(error),
         };
         let (version, target) = form.floor(instruction);
-        if !form.is_on(self.module.target, instruction) {
+        self.floor(version, target, form.is_on(self.module.target, instruction));
+        self.operands(form, instruction);
+    }
+
+    /// Says what of a floor the module does not reach.
+    fn floor(&mut self, version: PtxVersion, target: Target, on_target: bool) {
+        if !on_target {
             self.error(VerifyErrorKind::Target { needs: target, target: self.module.target });
         }
         if self.module.version < version {
             self.error(VerifyErrorKind::Version { needs: version, version: self.module.version });
         }
-        self.operands(form, instruction);
     }
 
     fn operands(&mut self, form: &Form, instruction: &Instruction) {

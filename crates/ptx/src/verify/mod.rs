@@ -6,10 +6,10 @@ mod types;
 
 pub use error::{VerifyError, VerifyErrorKind};
 
-use crate::module::{Module, Statement};
+use crate::module::{Directives, Function, Module, SourceLine, Statement};
 use crate::table;
 use rustc_hash::FxHashSet;
-use warpsmith_types::PtxVersion;
+use warpsmith_types::{PtxVersion, Target};
 
 impl Module {
     /// Checks every instruction against the table (shape, types, target, version), and that every label, register,
@@ -42,6 +42,20 @@ impl Module {
             Statement::Instruction(i) => table::resolve(i).ok().map(|form| form.floor(i).0),
             _ => None,
         });
-        instructions.fold(self.target.version_floor(), PtxVersion::max)
+        let declared = self.functions.iter().filter_map(declarations_floor).map(|(version, _)| version);
+        instructions.chain(declared).fold(self.target.version_floor(), PtxVersion::max)
+    }
+}
+
+/// The smallest version and target of what stands outside a function's instructions, when they are above the usual.
+fn declarations_floor(function: &Function) -> Option<(PtxVersion, Target)> {
+    let Directives { reqnctapercluster, explicitcluster, .. } = function.directives;
+    let inlined = |s: &Statement| matches!(s, Statement::Source(SourceLine { inlined_at: Some(_), .. }));
+    if reqnctapercluster.is_some() || explicitcluster {
+        Some((PtxVersion::new(7, 8), Target::SM_90))
+    } else if function.body.iter().any(inlined) {
+        Some((PtxVersion::new(7, 2), Target { number: 50, specific: false }))
+    } else {
+        None
     }
 }

@@ -18,10 +18,10 @@ pub(crate) fn without_lines(mut module: Module) -> Module {
 }
 
 /// Every instruction of every form, in modules that each have one version and target: the smallest that will do.
-pub(crate) fn modules() -> Vec<Module> {
+pub(crate) fn modules(breadth: Breadth) -> Vec<Module> {
     let mut modules: Vec<Module> = vec![];
     for form in forms() {
-        for modifiers in choices(form) {
+        for modifiers in choices(form, breadth) {
             for full in [false, true] {
                 for target in targets(form, &modifiers) {
                     let probe = Instruction::new(form.opcode, modifiers.iter().copied(), []);
@@ -99,19 +99,36 @@ fn targets(form: &Form, modifiers: &[Modifier]) -> Vec<Target> {
     std::iter::once(first).chain(others).collect()
 }
 
-/// A first choice of modifiers, then each alternative of each slot in turn.
-fn choices(form: &Form) -> Vec<Vec<Modifier>> {
+/// How many of a form's combinations of modifiers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Breadth {
+    /// A first choice, then each alternative of each slot in turn.
+    Alternatives,
+    /// Each pair of alternatives of two slots too, but for the longest slots.
+    Pairs,
+}
+
+fn choices(form: &Form, breadth: Breadth) -> Vec<Vec<Modifier>> {
     let first: Vec<Option<Modifier>> =
         form.slots.iter().map(|s| if s.optional { None } else { Some(s.choices[0]) }).collect();
+    let others = |slot: usize| form.slots[slot].choices.iter().skip(usize::from(!form.slots[slot].optional));
     let mut all = vec![first.clone()];
-    for (i, slot) in form.slots.iter().enumerate() {
-        for choice in slot.choices.iter().skip(usize::from(!slot.optional)) {
-            let mut other = first.clone();
-            other[i] = Some(*choice);
-            all.push(other);
+    for i in 0..form.slots.len() {
+        for a in others(i) {
+            let mut one = first.clone();
+            one[i] = Some(*a);
+            all.push(one.clone());
+            let pairs = breadth == Breadth::Pairs && form.slots[i].choices.len() <= 20;
+            for j in (i + 1..form.slots.len()).filter(|j| pairs && form.slots[*j].choices.len() <= 20) {
+                for b in others(j) {
+                    let mut two = one.clone();
+                    two[j] = Some(*b);
+                    all.push(two);
+                }
+            }
         }
     }
-    // A choice whose modifiers are an earlier row's is that row's.
+    // Some combinations are an earlier row's, or not allowed in any.
     all.into_iter().map(|m| m.into_iter().flatten().collect::<Vec<_>>()).filter(|m| form.takes_modifiers(m)).collect()
 }
 
@@ -237,6 +254,7 @@ impl Writer<'_> {
                 (Opcode::Setmaxnreg, _) => 40,
                 (Opcode::Cp, "size") => 16,
                 (Opcode::Lop3, _) => 0x96,
+                (Opcode::Tensormap, "size") => 128,
                 _ => 1,
             };
             return Operand::Immediate(Immediate::Integer(number));

@@ -20,6 +20,9 @@ pub struct Buffer {
 
 impl Device {
     /// Allocates memory; the name is for messages. No bytes are no error: the buffer has an address all the same.
+    ///
+    /// # Errors
+    /// When the memory is used up.
     pub fn allocate(&self, bytes: usize, name: &str) -> Result<Buffer, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let address = self.backend().allocate(bytes, name)?;
@@ -29,6 +32,9 @@ impl Device {
     }
 
     /// Allocates memory and copies bytes into it.
+    ///
+    /// # Errors
+    /// When the memory is used up.
     pub fn upload(&self, bytes: &[u8], name: &str) -> Result<Buffer, Error> {
         let buffer = self.allocate(bytes.len(), name)?;
         buffer.upload(bytes)?;
@@ -68,28 +74,43 @@ impl Buffer {
     }
 
     /// Copies `bytes` to its start.
+    ///
+    /// # Errors
+    /// When they are more than it has.
     pub fn upload(&self, bytes: &[u8]) -> Result<(), Error> {
         self.upload_at(0, bytes)
     }
 
     /// Copies `bytes` to its bytes from `offset` on.
+    ///
+    /// # Errors
+    /// When some would lie past its end.
     pub fn upload_at(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
         let address = self.range("upload", offset, bytes.len())?;
         if bytes.is_empty() { Ok(()) } else { self.device.backend().upload(address, bytes, StreamHandle::DEFAULT) }
     }
 
     /// Copies its first bytes to `bytes`.
+    ///
+    /// # Errors
+    /// When they are more than it has.
     pub fn download(&self, bytes: &mut [u8]) -> Result<(), Error> {
         self.download_at(0, bytes)
     }
 
     /// Copies its bytes from `offset` on to `bytes`.
+    ///
+    /// # Errors
+    /// When some would lie past its end.
     pub fn download_at(&self, offset: usize, bytes: &mut [u8]) -> Result<(), Error> {
         let address = self.range("download", offset, bytes.len())?;
         if bytes.is_empty() { Ok(()) } else { self.device.backend().download(address, bytes, StreamHandle::DEFAULT) }
     }
 
     /// All of its bytes.
+    ///
+    /// # Errors
+    /// When the device is lost.
     pub fn to_vec(&self) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; self.len];
         self.download(&mut bytes)?;
@@ -98,6 +119,9 @@ impl Buffer {
 
     /// Makes what is not written after this show: an emulated device takes the bytes for uninitialised, a card gets
     /// 0xff bytes, which are NaN in every float format.
+    ///
+    /// # Errors
+    /// When the device is lost.
     pub fn poison(&self) -> Result<(), Error> {
         if self.is_empty() {
             return Ok(());
@@ -106,11 +130,17 @@ impl Buffer {
     }
 
     /// Whether all of its bytes have been written; `None` on a card, which can not tell.
+    ///
+    /// # Errors
+    /// When the device is lost.
     pub fn is_initialized(&self) -> Result<Option<bool>, Error> {
         self.device.backend().is_initialized(self.address, self.len)
     }
 
     /// Sets every byte, in the stream's order.
+    ///
+    /// # Errors
+    /// When the stream is another device's.
     pub fn fill(&self, byte: u8, stream: &Stream) -> Result<(), Error> {
         self.on(stream)?;
         if self.is_empty() {
@@ -120,6 +150,9 @@ impl Buffer {
     }
 
     /// Copies all of `from` to its start, in the stream's order.
+    ///
+    /// # Errors
+    /// When `from` is larger, or another device's, or the stream is.
     pub fn copy_from(&self, from: &Buffer, stream: &Stream) -> Result<(), Error> {
         self.on(stream)?;
         if from.device != self.device {

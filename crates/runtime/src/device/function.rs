@@ -75,6 +75,9 @@ struct Inner {
 
 impl Device {
     /// Compiles PTX for this device, or decodes it on an emulated one, and loads the kernel `entry`.
+    ///
+    /// # Errors
+    /// When the PTX does not parse or compile, is for another chip, or lacks the kernel.
     pub fn load<'a>(&self, ptx: impl Into<Ptx<'a>>, entry: &str) -> Result<Function, Error> {
         let Loaded { kernel, limits, report } = self.backend().load(ptx.into(), entry)?;
         let inner = Inner { device: self.clone(), name: entry.into(), limits, report, kernel };
@@ -103,6 +106,9 @@ impl Function {
     /// A card runs it later, in the stream's order, and an illegal access is an error of a later call; with
     /// `WARPSMITH_SYNC=1` each launch is waited for. An emulated device has run it on return: the outcome says what the
     /// sanitizer found, in the words of the `manifest` when there is one, and it is the caller's to judge.
+    ///
+    /// # Errors
+    /// When chip or kernel can not take the shape or the parameters, or the stream is another device's.
     pub fn launch(
         &self,
         shape: &LaunchShape,

@@ -22,6 +22,9 @@ pub struct Graph {
 impl Graph {
     /// Writes down what `work` queues on the stream that it is given. It may neither synchronise nor copy to or from the
     /// host.
+    ///
+    /// # Errors
+    /// The work's own, and when it queued something that can not be written down.
     pub fn capture(device: &Device, work: impl FnOnce(&Stream) -> Result<(), Error>) -> Result<Graph, Error> {
         let stream = device.create_independent_stream()?;
         device.backend().begin_capture(stream.handle())?;
@@ -45,6 +48,9 @@ impl Graph {
     }
 
     /// Queues the work on a stream. The outcome is that of all its launches.
+    ///
+    /// # Errors
+    /// When the stream is another device's.
     pub fn replay(&self, stream: &Stream) -> Result<LaunchOutcome, Error> {
         if *stream.device() != self.device {
             return Err(self.device.other("the stream", stream.device()));

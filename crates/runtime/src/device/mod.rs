@@ -58,6 +58,9 @@ static CARDS: Mutex<BTreeMap<u32, Device>> = Mutex::new(BTreeMap::new());
 
 impl Device {
     /// The CUDA card of that number, from 0.
+    ///
+    /// # Errors
+    /// When there is no driver, no such card, or one that is too old.
     pub fn cuda(ordinal: u32) -> Result<Device, Error> {
         let mut cards = CARDS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(device) = cards.get(&ordinal) {
@@ -70,6 +73,9 @@ impl Device {
     }
 
     /// How many CUDA cards there are. A driver that finds none is not an error here; no driver is.
+    ///
+    /// # Errors
+    /// When there is no driver, or one that is too old.
     pub fn cuda_count() -> Result<u32, Error> {
         match driver().and_then(|d| d.count()) {
             Err(Error::NoCard) => Ok(0),
@@ -78,11 +84,17 @@ impl Device {
     }
 
     /// What CUDA cards there are, without starting to use any.
+    ///
+    /// # Errors
+    /// When there is no driver, or one that is too old.
     pub fn cuda_cards() -> Result<Vec<DeviceInfo>, Error> {
         (0..Device::cuda_count()?).map(cuda::info).collect()
     }
 
     /// The version of the CUDA driver here.
+    ///
+    /// # Errors
+    /// When there is no driver, or one that is too old.
     pub fn cuda_driver() -> Result<DriverVersion, Error> {
         Ok(driver()?.version)
     }
@@ -112,6 +124,9 @@ impl Device {
 
     /// What `WARPSMITH_DEVICE` names, as [`Device::named`]; an emulated H200 when it is not set. This is the device of
     /// tests: asking for a card where there is none fails, and never falls back.
+    ///
+    /// # Errors
+    /// When the variable names nothing, or a card that can not be used.
     pub fn from_env() -> Result<Device, Error> {
         const VARIABLE: &str = "WARPSMITH_DEVICE";
         match std::env::var(VARIABLE) {
@@ -125,6 +140,9 @@ impl Device {
     }
 
     /// The device of a name: `cuda`, `cuda:1`, `emulated`, `emulated:A100`. `None` when the name means nothing.
+    ///
+    /// # Errors
+    /// When it names a card that can not be used.
     pub fn named(name: &str) -> Result<Option<Device>, Error> {
         let (kind, which) = match name.split_once(':') {
             Some((kind, which)) => (kind, Some(which)),
@@ -162,6 +180,9 @@ impl Device {
     }
 
     /// Waits for all that is queued on any stream.
+    ///
+    /// # Errors
+    /// When something that was queued broke the device.
     pub fn synchronize(&self) -> Result<(), Error> {
         self.backend().synchronize()
     }

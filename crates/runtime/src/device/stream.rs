@@ -31,11 +31,17 @@ impl Device {
     }
 
     /// A new stream. Streams run side by side; the default stream waits for them and they for it.
+    ///
+    /// # Errors
+    /// When the device is lost.
     pub fn create_stream(&self) -> Result<Stream, Error> {
         self.stream(true)
     }
 
     /// A new stream that the default one knows nothing of: only events and synchronisation order it.
+    ///
+    /// # Errors
+    /// When the device is lost.
     pub fn create_independent_stream(&self) -> Result<Stream, Error> {
         self.stream(false)
     }
@@ -48,6 +54,9 @@ impl Device {
     }
 
     /// A new event, which has not happened.
+    ///
+    /// # Errors
+    /// When the device is lost.
     pub fn create_event(&self) -> Result<Event, Error> {
         Ok(Event { device: self.clone(), handle: self.backend().create_event()? })
     }
@@ -60,11 +69,17 @@ impl Stream {
     }
 
     /// Waits for all that is queued on it.
+    ///
+    /// # Errors
+    /// When something that was queued broke the device.
     pub fn synchronize(&self) -> Result<(), Error> {
         self.device.backend().synchronize_stream(self.handle())
     }
 
     /// What is queued after this runs when the event has happened.
+    ///
+    /// # Errors
+    /// When the event is another device's.
     pub fn wait(&self, event: &Event) -> Result<(), Error> {
         if event.device != self.device {
             return Err(self.device.other("the event", &event.device));
@@ -116,6 +131,9 @@ pub struct Event {
 
 impl Event {
     /// It happens when the stream has done what is queued on it now.
+    ///
+    /// # Errors
+    /// When the stream is another device's.
     pub fn record(&self, stream: &Stream) -> Result<(), Error> {
         if *stream.device() != self.device {
             return Err(self.device.other("the stream", stream.device()));
@@ -124,6 +142,9 @@ impl Event {
     }
 
     /// The time from `start` to this event, both recorded; waits for this one.
+    ///
+    /// # Errors
+    /// When one of them was never recorded, or they are of two devices.
     pub fn since(&self, start: &Event) -> Result<Duration, Error> {
         if start.device != self.device {
             return Err(self.device.other("the event", &start.device));

@@ -18,7 +18,7 @@ use crate::types::Type;
 use smallvec::SmallVec;
 
 /// Folds a verified kernel.
-pub fn fold(kernel: &mut Kernel) {
+pub(super) fn fold(kernel: &mut Kernel) {
     rewrite(kernel, &mut Fold);
 }
 

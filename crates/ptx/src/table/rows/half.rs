@@ -12,6 +12,13 @@ pub(super) const ROWS: &[Row] = &[
     row("fma.rn{.ftz}{.sat}(.f16|.f16x2)", "d:T, a:T, b:T, c:T", "a · b + c, rounded once.").sm(53),
     row("fma.rn{.ftz}.relu(.f16|.f16x2)", "d:T, a:T, b:T, c:T", "a · b + c, at least 0.").sm(80),
     row("fma.rn{.relu}(.bf16|.bf16x2)", "d:T, a:T, b:T, c:T", "a · b + c, rounded once.").sm(80),
+    row(
+        "fma.rn.oob{.relu}(.f16|.f16x2|.bf16|.bf16x2)",
+        "d:T, a:T, b:T, c:T",
+        "a · b + c; 0 where a or b is out of bounds.",
+    )
+    .ptx(8, 1)
+    .sm(90),
     row("neg{.ftz}(.f16|.f16x2)", "d:T, a:T", "Negation.").sm(53),
     row("neg(.bf16|.bf16x2)", "d:T, a:T", "Negation.").sm(80),
     row("abs{.ftz}(.f16|.f16x2)", "d:T, a:T", "Magnitude.").sm(53),

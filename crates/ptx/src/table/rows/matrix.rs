@@ -5,6 +5,8 @@ use super::{Row, row};
 const PRODUCT: &str = "d = a · b + c.";
 const BYTES: &str = "d = a · b + c, of 8-bit integers.";
 
+const SCALED: &str = "d:4*f32, a:4*b32, b:2*b32, c:4*f32, scale_a:b32, ids_a:2*u16, scale_b:b32, ids_b:2*u16";
+
 pub(super) const ROWS: &[Row] = &[
     row("ldmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{<shared>}.b16", "d:xb32, [a]", "Loads 8 × 8 matrices.")
         .sm(75)
@@ -99,5 +101,29 @@ pub(super) const ROWS: &[Row] = &[
     )
     .ptx(8, 7)
     .sm(89)
+    .aligned(),
+    row(
+        "mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32<f8f6f4><f8f6f4>.f32",
+        "d:4*f32, a:4*b32, b:2*b32, c:4*f32",
+        "d = a · b + c, of 8, 6 and 4-bit floats in bytes.",
+    )
+    .ptx(8, 7)
+    .only(&[120])
+    .aligned(),
+    row(
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+        SCALED,
+        "d = a · b + c, of scaled 4-bit floats.",
+    )
+    .ptx(8, 7)
+    .only(&[120])
+    .aligned(),
+    row(
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+        SCALED,
+        "d = a · b + c, of scaled 4-bit floats.",
+    )
+    .ptx(8, 7)
+    .only(&[120])
     .aligned(),
 ];

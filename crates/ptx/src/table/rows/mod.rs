@@ -14,8 +14,11 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod multimem;
+mod tensormap;
+mod video;
 mod warp;
 mod warpgroup;
+mod wmma;
 
 use super::row::{Row, row};
 
@@ -25,6 +28,7 @@ pub(super) const FAMILIES: &[&[Row]] = &[
     half::ROWS,
     compare::ROWS,
     bits::ROWS,
+    video::ROWS,
     convert::ROWS,
     memory::ROWS,
     atomic::ROWS,
@@ -34,6 +38,8 @@ pub(super) const FAMILIES: &[&[Row]] = &[
     barrier::ROWS,
     mbarrier::ROWS,
     copy::ROWS,
+    tensormap::ROWS,
     matrix::ROWS,
+    wmma::ROWS,
     warpgroup::ROWS,
 ];

@@ -61,6 +61,7 @@ impl Machine {
         let mut system = self.system();
         match work {
             Work::Copy { to, from, bytes } => {
+                // What is copied counts as written, whether it was or not.
                 let mut data = vec![0; *bytes];
                 system.read(DevicePointer(*from), &mut data)?;
                 system.write(DevicePointer(*to), &data)?;

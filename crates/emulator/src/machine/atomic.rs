@@ -1,0 +1,104 @@
+//! Atomics and reductions. Where they reach memory that blocks share, one worker runs all blocks, so that each is
+//! simply done, lane after lane.
+
+use super::access::{Intent, Request, addresses, cell};
+use super::block::Common;
+use super::core::Core;
+use super::warp::Warp;
+use crate::arithmetic::float::{Float, canonical};
+use crate::arithmetic::half::{Half, packed2};
+use crate::finding::AccessKind;
+use crate::lanes::{BF16, F16, each};
+use crate::memory::POISON_WORD;
+use crate::program::{Atomic, AtomicOp, AtomicType, NONE};
+
+impl Warp {
+    pub(super) fn atomic(&mut self, core: &mut Core<'_>, common: &mut Common, a: &Atomic, mask: u32, pc: u32) {
+        let bytes = a.ty.bytes();
+        let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
+        let wide = bytes == 8;
+        let alone = core.alone;
+        for lane in each(mask) {
+            let operand = |this: &Warp, n: u16| match (n, wide) {
+                (NONE, _) => 0,
+                (n, true) => this.registers.r64[n as usize][lane],
+                (n, false) => this.registers.r32[n as usize][lane].into(),
+            };
+            let (b, c) = (operand(self, a.b), operand(self, a.c));
+            let request =
+                Request { kind: AccessKind::Atomic, space: a.space, address: addresses[lane], bytes, lane, pc };
+            let old = match cell((self.index, &mut self.local), core, common, &request, Intent::Update) {
+                Some(mut cell) => {
+                    let old = cell.get(0, bytes);
+                    cell.set(0, bytes, apply(a.op, a.ty, old, b, c), alone);
+                    old
+                }
+                None => u64::from(POISON_WORD) << 32 | u64::from(POISON_WORD),
+            };
+            if a.d != NONE {
+                match wide {
+                    true => self.registers.r64[a.d as usize][lane] = old,
+                    false => self.registers.r32[a.d as usize][lane] = old as u32,
+                }
+            }
+        }
+    }
+}
+
+/// The new value.
+fn apply(op: AtomicOp, ty: AtomicType, old: u64, b: u64, c: u64) -> u64 {
+    let (x, y) = (old as u32, b as u32);
+    match (op, ty) {
+        (AtomicOp::Exch, _) => b,
+        (AtomicOp::Cas, AtomicType::U64 | AtomicType::S64) => if old == b { c } else { old },
+        (AtomicOp::Cas, AtomicType::U16) => if old as u16 == b as u16 { c & 0xffff } else { old },
+        (AtomicOp::Cas, _) => if x == y { c } else { old },
+        (AtomicOp::And, _) => old & b,
+        (AtomicOp::Or, _) => old | b,
+        (AtomicOp::Xor, _) => old ^ b,
+        (AtomicOp::Inc, _) => (if x >= y { 0 } else { x + 1 }).into(),
+        (AtomicOp::Dec, _) => (if x == 0 || x > y { y } else { x - 1 }).into(),
+        // Denormals are kept: global atomics on f32 flush on the hardware only with `.ftz`, which PTX does not offer.
+        (_, AtomicType::F32) => canonical(f32::from_bits(x) + f32::from_bits(y)).to_bits().into(),
+        (_, AtomicType::F64) => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
+        (_, AtomicType::F16) => add_half::<F16>(x, y).into(),
+        (_, AtomicType::BF16) => add_half::<BF16>(x, y).into(),
+        (_, AtomicType::F16x2) => packed2::<F16>(x, y, Half::add).into(),
+        (_, AtomicType::BF16x2) => packed2::<BF16>(x, y, Half::add).into(),
+        (AtomicOp::Add, AtomicType::U64 | AtomicType::S64) => old.wrapping_add(b),
+        (AtomicOp::Add, _) => x.wrapping_add(y).into(),
+        (AtomicOp::Min, AtomicType::S32) => ((x as i32).min(y as i32) as u32).into(),
+        (AtomicOp::Max, AtomicType::S32) => ((x as i32).max(y as i32) as u32).into(),
+        (AtomicOp::Min, AtomicType::S64) => (old as i64).min(b as i64) as u64,
+        (AtomicOp::Max, AtomicType::S64) => (old as i64).max(b as i64) as u64,
+        (AtomicOp::Min, AtomicType::U64) => old.min(b),
+        (AtomicOp::Max, AtomicType::U64) => old.max(b),
+        (AtomicOp::Min, _) => x.min(y).into(),
+        (AtomicOp::Max, _) => x.max(y).into(),
+    }
+}
+
+fn add_half<H: Half>(x: u32, y: u32) -> u32 {
+    let sum = H::from_bits(x as u16).add(H::from_bits(y as u16));
+    (if Float::is_nan(sum) { H::nan() } else { sum }).bits().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_values() {
+        use AtomicOp::*;
+        use AtomicType::*;
+        assert_eq!(apply(Add, U32, u32::MAX.into(), 2, 0), 1);
+        assert_eq!((apply(Inc, U32, 3, 3, 0), apply(Inc, U32, 2, 3, 0)), (0, 3));
+        assert_eq!((apply(Dec, U32, 0, 3, 0), apply(Dec, U32, 7, 3, 0), apply(Dec, U32, 2, 3, 0)), (3, 3, 1));
+        assert_eq!((apply(Cas, U32, 5, 5, 9), apply(Cas, U32, 5, 6, 9)), (9, 5));
+        assert_eq!((apply(Min, S32, u32::MAX.into(), 0, 0), apply(Min, U32, u32::MAX.into(), 0, 0)), (0xffff_ffff, 0));
+        assert_eq!(apply(Max, S64, u64::MAX, 0, 0), 0);
+        assert_eq!(apply(Add, F32, 1f32.to_bits().into(), 2f32.to_bits().into(), 0), 3f32.to_bits().into());
+        assert_eq!(apply(Add, BF16x2, 0x3f80_4000, 0x3f80_3f80, 0), 0x4000_4040);
+        assert_eq!(apply(Exch, U64, 1, 2, 0), 2);
+    }
+}

@@ -1,0 +1,325 @@
+//! The inner loop: runs a group of lanes until it meets another one, waits, exits, or its turn is over.
+
+use super::block::Common;
+use super::core::Core;
+use super::warp::{Group, PATIENCE, State, Warp};
+use crate::finding::FindingKind;
+use crate::lanes::{LANES, each, put};
+use crate::program::{Action, Barrier, BarrierKind, Instruction, NONE};
+
+/// Why a group stopped.
+enum Stop {
+    /// It goes on later, from `pc`.
+    Ready,
+    /// It waits.
+    Waiting(State),
+    /// Its lanes have exited, or were handed to another group.
+    Gone,
+}
+
+impl Warp {
+    /// Runs for about so many instructions, or until no lane can run.
+    pub(crate) fn run(&mut self, core: &mut Core<'_>, common: &mut Common, turn: u64) {
+        let end = core.executed.saturating_add(turn);
+        while core.executed < end {
+            let Some((group, limit)) = self.pick() else { break };
+            self.run_group(core, common, group, limit, end);
+        }
+    }
+
+    fn run_group(&mut self, core: &mut Core<'_>, common: &mut Common, mut group: Group, mut limit: u32, end: u64) {
+        let start = core.executed;
+        let end = if self.groups.is_empty() { end } else { end.min(start + PATIENCE) };
+        let program = core.program;
+        let code = program.code.as_slice();
+        let mut executed = start;
+        let mut pc = group.pc;
+        let mut mask = group.mask;
+        let stop = loop {
+            if pc >= limit && executed > start || executed >= end {
+                break Stop::Ready;
+            }
+            let Some(i) = code.get(pc as usize) else { break Stop::Gone };
+            executed += 1;
+            let active = match i.guard.register {
+                NONE => mask,
+                p => {
+                    let p = self.registers.p[p as usize];
+                    mask & if i.guard.negated { !p } else { p }
+                }
+            };
+            if i.checked && core.options.checks.init {
+                self.check_registers(core, common, pc, mask, active);
+            }
+            match &i.action {
+                Action::Compute { run, fields } => {
+                    if active != 0 {
+                        run(&mut self.registers, fields, active);
+                    }
+                    pc += 1;
+                }
+                Action::Load(access) => {
+                    if active != 0 {
+                        self.load(core, common, access, active, pc);
+                    }
+                    pc += 1;
+                }
+                Action::Store(access) => {
+                    if active != 0 {
+                        self.store(core, common, access, active, pc);
+                    }
+                    pc += 1;
+                }
+                Action::Branch { target } => {
+                    let stay = mask & !active;
+                    if active == mask {
+                        pc = *target;
+                    } else if active == 0 {
+                        pc += 1;
+                    } else {
+                        // Whoever is behind goes on; the others wait to be met.
+                        let (here, there) = ((pc + 1, stay), (*target, active));
+                        let (behind, ahead) = if here.0 <= there.0 { (here, there) } else { (there, here) };
+                        self.groups.push(Group { pc: ahead.0, mask: ahead.1, state: State::Ready, ran: executed });
+                        limit = limit.min(ahead.0);
+                        (pc, mask) = behind;
+                    }
+                }
+                Action::Nop => pc += 1,
+                _ => {
+                    // What is rare, or may end the run.
+                    core.executed = executed;
+                    group.pc = pc;
+                    group.mask = mask;
+                    if let Some(stop) = self.special(core, common, i, &mut group, active) {
+                        pc = group.pc;
+                        mask = group.mask;
+                        break stop;
+                    }
+                    pc = group.pc;
+                    mask = group.mask;
+                    limit = self.limit(limit);
+                }
+            }
+        };
+        core.executed = executed;
+        self.hurry = if self.groups.iter().any(|g| g.state == State::Ready) { self.hurry + executed - start } else { 0 };
+        let state = match stop {
+            Stop::Ready => State::Ready,
+            Stop::Waiting(state) => state,
+            Stop::Gone => return,
+        };
+        let waiting = Group { pc, mask, state, ran: executed };
+        match self.groups.iter_mut().find(|g| g.pc == pc && g.state == state && state != State::Ready) {
+            Some(g) => g.mask |= mask,
+            None => self.groups.push(waiting),
+        }
+    }
+
+    /// The first instruction of another group that can run.
+    fn limit(&self, limit: u32) -> u32 {
+        self.groups.iter().filter(|g| g.state == State::Ready).map(|g| g.pc).fold(limit, u32::min)
+    }
+
+    /// Lanes that do not take part in a waiting instruction go on without the others.
+    fn split(&mut self, group: &mut Group, active: u32) {
+        let rest = group.mask & !active;
+        if rest != 0 {
+            self.groups.push(Group { pc: group.pc + 1, mask: rest, state: State::Ready, ran: group.ran });
+            group.mask = active;
+        }
+    }
+
+    fn special(
+        &mut self,
+        core: &mut Core<'_>,
+        common: &mut Common,
+        i: &Instruction,
+        group: &mut Group,
+        active: u32,
+    ) -> Option<Stop> {
+        if active == 0 {
+            group.pc += 1;
+            return None;
+        }
+        match i.action {
+            Action::Sync { run, fields, members } => {
+                self.split(group, active);
+                let members = self.members(core, common, members, group);
+                let state = State::Sync { members };
+                let pc = group.pc;
+                let same = |g: &Group| g.pc == pc && g.state == state;
+                let here = self.groups.iter().filter(|g| same(g)).fold(group.mask, |mask, g| mask | g.mask);
+                if members & self.live & !here != 0 {
+                    return Some(Stop::Waiting(state));
+                }
+                self.groups.retain(|g| !same(g));
+                group.mask = here;
+                run(&mut self.registers, &fields, here);
+                group.pc += 1;
+            }
+            Action::WarpBarrier { members } => {
+                self.split(group, active);
+                let members = self.members(core, common, members, group);
+                let state = State::WarpBarrier { members };
+                let here = self.groups.iter().filter(|g| g.state == state).fold(group.mask, |mask, g| mask | g.mask);
+                if members & self.live & !here != 0 {
+                    return Some(Stop::Waiting(state));
+                }
+                for g in self.groups.iter_mut().filter(|g| g.state == state) {
+                    g.state = State::Ready;
+                    g.pc += 1;
+                }
+                group.pc += 1;
+                return Some(Stop::Ready);
+            }
+            Action::Barrier(b) => {
+                self.split(group, active);
+                return self.barrier(core, common, &b, group);
+            }
+            Action::Atomic(a) => {
+                self.atomic(core, common, &a, active, group.pc);
+                group.pc += 1;
+            }
+            Action::CopyAsync(c) => {
+                self.copy_async(core, common, &c, active, group.pc);
+                group.pc += 1;
+            }
+            Action::Commit => {
+                self.copies.commit(active);
+                group.pc += 1;
+            }
+            Action::WaitGroup(pending) => {
+                self.wait_copies(core, common, active, pending);
+                group.pc += 1;
+            }
+            Action::Table { index, start, count } => {
+                let index = self.registers.r32[index as usize];
+                let (pc, mask) = (group.pc, group.mask);
+                let table = core.program.lists.get(start as usize..(start + count) as usize).unwrap_or_default();
+                let mut to = |pc: u32, lane: usize| match self.groups.iter_mut().find(|g| {
+                    g.pc == pc && g.state == State::Ready
+                }) {
+                    Some(g) => g.mask |= 1 << lane,
+                    None => self.groups.push(Group { pc, mask: 1 << lane, state: State::Ready, ran: group.ran }),
+                };
+                for lane in each(mask) {
+                    // An index beyond the table is undefined; the last entry is as good as any.
+                    let entry = table.get(index[lane] as usize).or(table.last());
+                    to(if active >> lane & 1 == 1 { entry.copied().unwrap_or(pc + 1) } else { pc + 1 }, lane);
+                }
+                return Some(Stop::Gone);
+            }
+            Action::Exit | Action::Trap => {
+                if matches!(i.action, Action::Trap) {
+                    core.report_threads(common, self.index, FindingKind::Trap, group.pc, active, String::new());
+                }
+                self.wait_copies(core, common, active, None);
+                common.live -= active.count_ones();
+                self.exited(active);
+                group.mask &= !active;
+                group.pc += 1;
+                if group.mask == 0 {
+                    return Some(Stop::Gone);
+                }
+            }
+            Action::Yield => {
+                // Others first: as if this group had run for long.
+                group.pc += 1;
+                group.ran = core.executed;
+                self.hurry += PATIENCE + 1;
+                return Some(Stop::Ready);
+            }
+            Action::Clock { d, wide } => {
+                let now = core.executed;
+                if wide {
+                    put(&mut self.registers, d, active, &[now; LANES]);
+                } else {
+                    put(&mut self.registers, d, active, &[now as u32; LANES]);
+                }
+                group.pc += 1;
+            }
+            Action::Compute { .. } | Action::Load(_) | Action::Store(_) | Action::Branch { .. } | Action::Nop => {
+                group.pc += 1;
+            }
+        }
+        None
+    }
+
+    /// The member mask of a `.sync` instruction, and a report when a lane is there that it does not name.
+    fn members(&mut self, core: &mut Core<'_>, common: &Common, register: u16, group: &Group) -> u32 {
+        let masks = &self.registers.r32[register as usize];
+        let outside = each(group.mask).filter(|lane| masks[*lane] >> lane & 1 == 0).fold(0, |m, lane| m | 1 << lane);
+        let members = masks[group.mask.trailing_zeros() as usize % LANES];
+        if outside != 0 {
+            let detail = format!("the member mask is {members:#x}");
+            core.report_threads(common, self.index, FindingKind::SyncMask, group.pc, outside, detail);
+        }
+        // Those that are here in spite of the mask take part.
+        members | outside
+    }
+
+    fn barrier(&mut self, core: &mut Core<'_>, common: &mut Common, b: &Barrier, group: &mut Group) -> Option<Stop> {
+        let lane = group.mask.trailing_zeros() as usize % LANES;
+        let id = self.registers.r32[b.id as usize][lane];
+        let expected = (b.count != NONE).then(|| self.registers.r32[b.count as usize][lane]);
+        let mut complaint = String::new();
+        if id > 15 {
+            complaint = format!("there is no barrier {id}");
+        } else if let Some(n) = expected
+            && (n == 0 || n % 32 != 0 || n > core.shape.threads.next_multiple_of(32))
+        {
+            complaint = format!("barrier {id} for {n} threads, in a block of {}", core.shape.threads);
+        }
+        let id = (id & 15) as u8;
+        let threads = group.mask.count_ones();
+        let trues = if b.p == NONE { 0 } else { (self.registers.p[b.p as usize] & group.mask).count_ones() };
+        // The last warp of a block may have fewer lanes than its share of the count.
+        let missing = if group.mask == self.live && expected.is_some() { LANES as u32 - threads } else { 0 };
+        let before = common.barriers.state[id as usize].expected;
+        if !common.barriers.arrive(id, threads + missing, expected, trues) {
+            let number = |n: Option<u32>| n.map_or("all".into(), |n| n.to_string());
+            complaint = format!(
+                "barrier {id} for {} threads, but others wait there for {}",
+                number(expected),
+                number(before)
+            );
+        }
+        if !complaint.is_empty() {
+            core.report_threads(common, self.index, FindingKind::BarrierCount, group.pc, group.mask, complaint);
+        }
+        if b.kind == BarrierKind::Arrive {
+            group.pc += 1;
+            // Whoever waits for this arrival may go on at once.
+            return Some(Stop::Ready);
+        }
+        Some(Stop::Waiting(State::Barrier { id }))
+    }
+
+    /// Reports reads of registers that the lane never wrote, and notes what it writes.
+    fn check_registers(&mut self, core: &mut Core<'_>, common: &Common, pc: u32, mask: u32, active: u32) {
+        let program = core.program;
+        let Some(uses) = program.uses.get(pc as usize) else { return };
+        let guard = program.code[pc as usize].guard.register;
+        let predicates = (program.counts.r32 + program.counts.r64) as u32;
+        let mut written = u32::MAX;
+        for read in &uses.reads {
+            // The guard is read by every lane, the operands by the active ones.
+            let readers = if guard != NONE && *read == predicates + u32::from(guard) { mask } else { active };
+            let here = self.written[*read as usize];
+            written &= here;
+            let bad = readers & !here;
+            if bad != 0 && !uses.copies {
+                let name = program.names.get(*read as usize).map_or("", String::as_str);
+                let detail = format!("`{name}` was never written on this thread's way here");
+                core.report_register(common, self.index, pc, bad, detail);
+                // Said once is enough for each lane.
+                self.written[*read as usize] |= bad;
+            }
+        }
+        for write in &uses.writes {
+            let w = &mut self.written[*write as usize];
+            *w = if uses.copies { (*w & !active) | (written & active) } else { *w | active };
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! From what went wrong to a [`Finding`] that says so.
+
+use super::access::Request;
+use super::block::{Block, Common};
+use super::core::Core;
+use super::warp::{State, Warp};
+use crate::finding::{Finding, FindingKind, Storage};
+use crate::lanes::{LANES, each};
+use crate::memory::{Place, SHARED_BASE};
+use crate::program::Action;
+use warpsmith_types::Location;
+
+impl Core<'_> {
+    /// A finding without particulars, or `None` when it is known already and has been counted.
+    fn finding(&mut self, common: &Common, warp: u32, kind: FindingKind, pc: u32, lane: usize) -> Option<Finding> {
+        let location = self.program.location(pc as usize);
+        if self.findings.again(kind, location, pc, common.number) {
+            return None;
+        }
+        Some(Finding {
+            kind,
+            kernel: self.program.name.clone(),
+            block: common.index,
+            thread: self.shape.thread_index(warp * LANES as u32 + lane as u32),
+            access: None,
+            storage: None,
+            address: None,
+            bytes: 0,
+            tensor: None,
+            detail: String::new(),
+            notes: vec![],
+            location: location.cloned(),
+            ptx_line: self.program.origins.get(pc as usize).map_or(0, |o| o.line),
+            count: 1,
+            pc,
+            block_number: common.number,
+        })
+    }
+
+    /// One lane's bad access.
+    #[cold]
+    pub(super) fn report_access(
+        &mut self,
+        common: &Common,
+        warp: u32,
+        q: &Request,
+        storage: Storage,
+        kind: FindingKind,
+    ) {
+        let wanted = match kind {
+            FindingKind::UninitializedRead(_) => self.options.checks.init,
+            _ => self.options.checks.memory,
+        };
+        if !wanted {
+            return;
+        }
+        let place = (storage == Storage::Global).then(|| self.memory.place(q.address));
+        let kind = match (&place, kind) {
+            (Some(Place::Freed { .. }), FindingKind::OutOfBounds) => FindingKind::UseAfterFree,
+            _ => kind,
+        };
+        let Some(mut finding) = self.finding(common, warp, kind, q.pc, q.lane) else { return };
+        let (_, at) = super::access::resolve(q.space, q.address);
+        finding.access = Some(q.kind);
+        finding.storage = Some(storage);
+        finding.bytes = q.bytes as u32;
+        finding.address = Some(at);
+        match place {
+            Some(place) => self.describe_global(&mut finding, q, &place),
+            None => self.describe_local(&mut finding, q, storage, at, common),
+        }
+        self.findings.add(finding);
+    }
+
+    fn describe_global(&self, finding: &mut Finding, q: &Request, place: &Place) {
+        let base = match place {
+            Place::Inside { base, .. } | Place::After { base, .. } | Place::Before { base, .. } => Some(*base),
+            Place::Freed { .. } | Place::Wild => None,
+        };
+        let tensor = base.and_then(|base| self.manifest?.tensor(q.address, base));
+        finding.detail = match place {
+            Place::Wild => "no allocation is near".into(),
+            Place::Inside { name, base, offset } if finding.kind == FindingKind::OutOfBounds => {
+                let size = self.memory.find(*base).map_or(0, |a| a.bytes);
+                let over = offset + q.bytes as u64 - size;
+                let s = if over == 1 { "" } else { "s" };
+                format!("the last {over} byte{s} are past the end of `{name}` ({size} bytes)")
+            }
+            place => place.in_words(""),
+        };
+        if finding.kind == FindingKind::Misaligned {
+            finding.detail += &format!("; the access needs a multiple of {}", q.bytes);
+        }
+        finding.tensor = tensor;
+    }
+
+    fn describe_local(&self, finding: &mut Finding, q: &Request, storage: Storage, at: u64, common: &Common) {
+        let size = match storage {
+            Storage::Shared => common.shared.len() as u64 - u64::from(SHARED_BASE),
+            Storage::Local => self.program.local_bytes.into(),
+            _ => self.parameters.len() as u64,
+        };
+        let start = if storage == Storage::Shared { u64::from(SHARED_BASE) } else { 0 };
+        // People count from the start of the block's own shared memory.
+        finding.address = Some(at.wrapping_sub(start));
+        let offset = at.wrapping_sub(start);
+        finding.detail = match finding.kind {
+            FindingKind::OutOfBounds if at < start => format!("before the start of {storage} memory"),
+            FindingKind::OutOfBounds if storage == Storage::Parameter && offset < size => {
+                "parameters can not be written".into()
+            }
+            FindingKind::OutOfBounds => format!("the kernel has {size} bytes of {storage} memory"),
+            FindingKind::Misaligned => format!("the access needs a multiple of {}", q.bytes),
+            _ => String::new(),
+        };
+        if storage != Storage::Shared {
+            return;
+        }
+        finding.tensor = u32::try_from(offset).ok().and_then(|offset| self.manifest?.tile(offset));
+        let variable = self.program.shared.iter().filter(|v| u64::from(v.offset) <= at).max_by_key(|v| v.offset);
+        if let Some(v) = variable
+            && at >= start
+            && !(finding.kind == FindingKind::OutOfBounds && at >= start + size + 4096)
+        {
+            let inside = at - u64::from(v.offset);
+            let place = match inside.checked_sub(v.bytes.into()) {
+                None => format!("`{}` + {inside}", v.name),
+                Some(0) => format!("at the very end of `{}` ({} bytes)", v.name, v.bytes),
+                Some(past) => format!("{past} bytes past the end of `{}` ({} bytes)", v.name, v.bytes),
+            };
+            finding.detail =
+                if finding.detail.is_empty() { place } else { format!("{place}; {}", finding.detail) };
+        }
+    }
+
+    /// A fault of some lanes at an instruction.
+    #[cold]
+    pub(super) fn report_threads(
+        &mut self,
+        common: &Common,
+        warp: u32,
+        kind: FindingKind,
+        pc: u32,
+        lanes: u32,
+        detail: String,
+    ) {
+        for lane in each(lanes) {
+            if let Some(mut finding) = self.finding(common, warp, kind, pc, lane) {
+                finding.detail = detail.clone();
+                self.findings.add(finding);
+            }
+        }
+    }
+
+    /// A register that lanes read and never wrote.
+    #[cold]
+    pub(super) fn report_register(&mut self, common: &Common, warp: u32, pc: u32, lanes: u32, detail: String) {
+        let kind = FindingKind::UninitializedRead(Storage::Register);
+        self.report_threads(common, warp, kind, pc, lanes, detail);
+    }
+}
+
+impl Block {
+    /// No lane can run, and some have not exited.
+    #[cold]
+    pub(super) fn deadlock(&mut self, core: &mut Core<'_>) {
+        let waiting: Vec<_> = self.warps.iter().flat_map(|w| w.groups.iter().map(move |g| (w, *g))).collect();
+        let Some((warp, group)) = waiting.first().copied() else { return };
+        let lane = group.mask.trailing_zeros() as usize % LANES;
+        // Lanes of one warp held apart by a barrier that wants them together: say that, it is the cause.
+        let divided = self.warps.iter().find_map(|w| {
+            let aligned = w.groups.iter().find(|g| {
+                matches!(g.state, State::Barrier { .. }) && is_aligned(core, g.pc) && g.mask != w.live
+            })?;
+            Some((w.index, *aligned))
+        });
+        let notes: Vec<_> = waiting.iter().take(MOST).map(|(w, g)| self.waits(core, w, g)).collect();
+        let more = waiting.len().saturating_sub(MOST);
+        let (warp, kind, pc, lane) = match divided {
+            Some((warp, g)) => {
+                (warp, FindingKind::BarrierDivergence, g.pc, g.mask.trailing_zeros() as usize % LANES)
+            }
+            None => (warp.index, FindingKind::Deadlock, group.pc, lane),
+        };
+        if let Some(mut finding) = core.finding(&self.common, warp, kind, pc, lane) {
+            finding.detail = match kind {
+                FindingKind::Deadlock => "no thread of the block can go on".into(),
+                _ => "the other lanes of its warp wait elsewhere, and no thread of the block can go on".into(),
+            };
+            finding.notes = notes;
+            if more > 0 {
+                finding.notes.push((format!("and {more} more groups of threads"), None));
+            }
+            core.findings.add(finding);
+        }
+        self.common.live = 0;
+    }
+
+    /// "warp 1, lanes 0-15: at `bar.sync 0`, where 16 of 64 threads have arrived".
+    fn waits(&self, core: &Core<'_>, warp: &Warp, group: &super::warp::Group) -> (String, Option<Location>) {
+        let what = match group.state {
+            State::Ready => "ready".into(),
+            State::Sync { members } => {
+                let missing = members & warp.live & !group.mask;
+                format!("at a `.sync` instruction, for {} of the same warp", lanes(missing))
+            }
+            State::WarpBarrier { members } => {
+                let missing = members & warp.live & !group.mask;
+                format!("at `bar.warp.sync`, for {} of the same warp", lanes(missing))
+            }
+            State::Barrier { id } => {
+                let b = self.common.barriers.state[id as usize & 15];
+                let expected = b.expected.unwrap_or(self.common.live);
+                format!("at barrier {id}, where {} of {expected} threads have arrived", b.arrived)
+            }
+        };
+        let line = core.program.origins.get(group.pc as usize).map_or(0, |o| o.line);
+        let line = if line > 0 { format!(" (line {line} of the PTX)") } else { String::new() };
+        let text = format!("warp {}, {} wait{} {what}{line}", warp.index, lanes(group.mask), if group.mask.count_ones() == 1 { "s" } else { "" });
+        (text, core.program.location(group.pc as usize).cloned())
+    }
+
+    /// The budget is used up.
+    #[cold]
+    pub(super) fn over_budget(&mut self, core: &mut Core<'_>) {
+        let waiting: Vec<_> = self.warps.iter().flat_map(|w| w.groups.iter().map(move |g| (w, *g))).collect();
+        let first = waiting.iter().find(|(_, g)| g.state == State::Ready).or(waiting.first());
+        if let Some((warp, group)) = first.copied() {
+            let lane = group.mask.trailing_zeros() as usize % LANES;
+            let finding = core.finding(&self.common, warp.index, super::grid::OVER_BUDGET, group.pc, lane);
+            if let Some(mut finding) = finding {
+                let budget = core.options.budget.unwrap_or_default();
+                finding.detail = format!("still here after {budget} warp instructions of the launch");
+                core.findings.add(finding);
+            }
+        }
+        core.stopped = true;
+        self.common.live = 0;
+    }
+
+    /// A barrier is complete: have the lanes of each warp come to it together?
+    pub(super) fn check_release(&mut self, core: &mut Core<'_>, id: u8) {
+        for warp in &self.warps {
+            let mut here = warp.groups.iter().filter(|g| g.state == State::Barrier { id });
+            let Some(first) = here.next() else { continue };
+            if !is_aligned(core, first.pc) || first.mask == warp.live {
+                continue;
+            }
+            let lane = first.mask.trailing_zeros() as usize % LANES;
+            let Some(mut finding) =
+                core.finding(&self.common, warp.index, FindingKind::BarrierDivergence, first.pc, lane)
+            else {
+                continue;
+            };
+            finding.detail = format!("{} of warp {} come here without the others", lanes(first.mask), warp.index);
+            for g in warp.groups.iter().filter(|g| g.pc != first.pc) {
+                let place = core.program.location(g.pc as usize).cloned();
+                let line = core.program.origins.get(g.pc as usize).map_or(0, |o| o.line);
+                let text = match line {
+                    0 => format!("{} are at another instruction", lanes(g.mask)),
+                    line => format!("{} are at line {line} of the PTX", lanes(g.mask)),
+                };
+                finding.notes.push((text, place));
+            }
+            core.findings.add(finding);
+        }
+    }
+}
+
+/// Waiting groups that a report lists.
+const MOST: usize = 8;
+
+fn is_aligned(core: &Core<'_>, pc: u32) -> bool {
+    matches!(core.program.code.get(pc as usize).map(|i| i.action), Some(Action::Barrier(b)) if b.aligned)
+}
+
+/// "lanes 0-3, 8".
+fn lanes(mask: u32) -> String {
+    let mut parts = vec![];
+    let mut rest = mask;
+    while rest != 0 {
+        let first = rest.trailing_zeros();
+        let length = (rest >> first).trailing_ones();
+        parts.push(match length {
+            1 => first.to_string(),
+            n => format!("{first}-{}", first + n - 1),
+        });
+        rest &= !(((1u64 << length) - 1) << first) as u32;
+    }
+    format!("lane{} {}", if mask.count_ones() == 1 { "" } else { "s" }, parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn lanes_in_words() {
+        assert_eq!(super::lanes(0x10f), "lanes 0-3, 8");
+        assert_eq!(super::lanes(1 << 31), "lane 31");
+        assert_eq!(super::lanes(u32::MAX), "lanes 0-31");
+    }
+}
