@@ -74,6 +74,9 @@ pub(crate) struct RunArgs {
     /// Where to run; without it, a card when there is one, else the emulator
     #[arg(long, value_enum)]
     pub(crate) device: Option<DeviceChoice>,
+    /// Another plan: so many threads to a row, a power of two up to 1024
+    #[arg(long, value_name = "N")]
+    pub(crate) threads_per_row: Option<usize>,
     /// Run this PTX in place of ours, with the same launch
     #[arg(long, value_name = "FILE")]
     pub(crate) ptx: Option<PathBuf>,

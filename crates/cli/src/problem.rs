@@ -6,6 +6,7 @@ use crate::operator::Operator;
 use crate::tensor_file::{self, Tensor as HostTensor};
 use rayon::prelude::*;
 use warpsmith::kernels::compare::{decode, encode};
+use warpsmith::kernels::rows::RowPlan;
 use warpsmith::kernels::{rms_norm, softmax};
 use warpsmith::runtime::{Bound, Device, Error, LaunchError, Tensor};
 use warpsmith_types::DType;
@@ -85,18 +86,31 @@ impl Problem {
         Ok(Placed { x, weight, y })
     }
 
-    /// Compiles the operator for the placed tensors.
-    pub(crate) fn bind(&self, placed: &mut Placed, device: &Device) -> Result<(Bound, String), LaunchError> {
+    /// Compiles the operator for the placed tensors, by the plan that it takes or by one with so many threads to a row.
+    pub(crate) fn bind(
+        &self,
+        placed: &mut Placed,
+        device: &Device,
+        threads_per_row: Option<usize>,
+    ) -> Result<(Bound, String), LaunchError> {
         let Placed { x, weight, y } = placed;
         let weight = weight.as_ref().map(Tensor::arg);
+        let choose = |plan: RowPlan, dim| match threads_per_row {
+            Some(n) => RowPlan::with_threads(dim, plan.tv.vector(), n),
+            None => Ok(plan),
+        };
         match self.operator {
             Operator::Softmax => {
-                let plan = softmax::plan(x.arg(), y.arg())?.rows.to_string();
-                Ok((softmax::bind(x.arg(), y.arg_mut(), device)?, plan))
+                let mut kernel = softmax::plan(x.arg(), y.arg())?;
+                kernel.rows = choose(kernel.rows, kernel.dim)?;
+                let plan = kernel.rows.to_string();
+                Ok((softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device)?, plan))
             }
             Operator::RmsNorm => {
-                let plan = rms_norm::plan(x.arg(), weight, y.arg(), self.eps)?.rows.to_string();
-                Ok((rms_norm::bind(x.arg(), weight, y.arg_mut(), self.eps, device)?, plan))
+                let mut kernel = rms_norm::plan(x.arg(), weight, y.arg(), self.eps)?;
+                kernel.rows = choose(kernel.rows, kernel.dim)?;
+                let plan = kernel.rows.to_string();
+                Ok((rms_norm::bind_plan(kernel, x.arg(), weight, y.arg_mut(), self.eps, device)?, plan))
             }
         }
     }

@@ -72,7 +72,7 @@ struct Done {
 
 fn on_device(problem: &Problem, device: &Device, args: &RunArgs) -> Result<Done, Failure> {
     let mut placed = problem.place(device)?;
-    let (mut bound, plan) = problem.bind(&mut placed, device)?;
+    let (mut bound, plan) = problem.bind(&mut placed, device, args.threads_per_row)?;
     if let Some(path) = &args.ptx {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::Read { path: path.clone(), error })?;
         bound = bound.with_ptx(&text)?;

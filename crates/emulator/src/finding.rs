@@ -129,7 +129,9 @@ impl Finding {
             FindingKind::UninitializedRead(s) => format!("`{kernel}` reads uninitialised {s} memory"),
             FindingKind::BarrierDivergence => format!("`{kernel}` reaches a barrier with a divided warp"),
             FindingKind::BarrierCount => format!("`{kernel}` uses a barrier with a wrong thread count"),
-            FindingKind::SyncMask => format!("`{kernel}` runs a `.sync` instruction with lanes that its mask leaves out"),
+            FindingKind::SyncMask => {
+                format!("`{kernel}` runs a `.sync` instruction with lanes that its mask leaves out")
+            }
             FindingKind::Deadlock => format!("`{kernel}` deadlocks"),
             FindingKind::Trap => format!("`{kernel}` traps"),
             FindingKind::Budget => format!("`{kernel}` does not finish within its budget of instructions"),

@@ -3,6 +3,8 @@
 //! A register is a plane: an array of 32 values, one a lane. Values up to 32 bits lie in `u32` planes, 64-bit ones in
 //! `u64` planes, predicates are one bit a lane. The loops below are written so that LLVM vectorises them.
 
+#![allow(clippy::needless_range_loop)]
+
 use crate::simd::Simd;
 use warpsmith_types::convert;
 

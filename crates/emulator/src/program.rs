@@ -115,11 +115,20 @@ impl Guard {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
     /// Registers only.
-    Compute { run: Compute, fields: Fields },
+    Compute {
+        run: Compute,
+        fields: Fields,
+    },
     /// Registers of several lanes, after the lanes named in `members` have met.
-    Sync { run: Compute, fields: Fields, members: u16 },
+    Sync {
+        run: Compute,
+        fields: Fields,
+        members: u16,
+    },
     /// `bar.warp.sync`.
-    WarpBarrier { members: u16 },
+    WarpBarrier {
+        members: u16,
+    },
     Load(Access),
     Store(Access),
     Atomic(Atomic),
@@ -130,15 +139,24 @@ pub(crate) enum Action {
     /// `cp.async.wait_group`: at most so many groups stay pending; `None` waits for all copies, committed or not.
     WaitGroup(Option<u32>),
     Barrier(Barrier),
-    Branch { target: u32 },
+    Branch {
+        target: u32,
+    },
     /// `brx.idx`: the lane's register picks from `lists[start..start + count]`.
-    Table { index: u16, start: u32, count: u32 },
+    Table {
+        index: u16,
+        start: u32,
+        count: u32,
+    },
     Exit,
     Trap,
     /// Lets others run: `nanosleep`.
     Yield,
     /// Instructions executed so far, as a clock.
-    Clock { d: u16, wide: bool },
+    Clock {
+        d: u16,
+        wide: bool,
+    },
     /// Fences and hints: one scheduler needs none.
     Nop,
 }
@@ -160,6 +178,8 @@ pub(crate) struct Access {
     pub width: u8,
     pub count: u8,
     pub signed: bool,
+    /// Volatile, relaxed, acquire …: a loop of it may wait for another thread.
+    pub strong: bool,
     /// Whether the data registers are 64 bits wide.
     pub wide: bool,
     /// Whether the address register is.

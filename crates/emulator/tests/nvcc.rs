@@ -96,7 +96,8 @@ fn transpose() {
         let launch = launch(grid, [32, 8, 1], &[I(rows as i32), I(columns as i32), P(px), P(out)]);
         assert_clean(&run(&mut s, &program, &launch));
         assert!(s.is_initialized(out, 4 * x.len()).unwrap());
-        let want: Vec<f32> = (0..columns).flat_map(|c| (0..rows).map(move |r| (r, c))).map(|(r, c)| x[r * columns + c]).collect();
+        let want: Vec<f32> =
+            (0..columns).flat_map(|c| (0..rows).map(move |r| (r, c))).map(|(r, c)| x[r * columns + c]).collect();
         assert_eq!(s.read_f32s(out, x.len()), want);
     }
 }

@@ -82,7 +82,8 @@ impl fmt::Display for RowPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RowGroup { rows, threads_per_row } = self.group;
         let (vector, vectors) = (self.tv.vector(), self.tv.values() / self.tv.vector());
-        write!(f, "{} threads, {rows} rows a block, {threads_per_row} threads a row, ", self.threads())?;
+        let s = if rows == 1 { "" } else { "s" };
+        write!(f, "{} threads and {rows} row{s} a block, {threads_per_row} threads a row, ", self.threads())?;
         write!(f, "{vectors} × {vector} elements a thread")
     }
 }

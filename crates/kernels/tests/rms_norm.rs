@@ -68,8 +68,8 @@ fn without_a_weight_and_with_weights_of_other_dtypes() {
 fn large_and_tiny_values() {
     let mut random = Random::new();
     for dtype in DTYPES {
-        // Squares overflow f32 beyond 1.8e19 (and the row is 0, as documented); below 1e-3 `eps` counts.
-        let largest = if dtype == DType::F16 { 6e4 } else { 1e18 };
+        // A norm above 1.8e19 overflows (and the row is 0, as documented); below 1e-3 `eps` counts.
+        let largest = if dtype == DType::F16 { 6e4 } else { 1e17 };
         for dim in [1, 31, 100, 4096, 5000] {
             for scale in [1e-18, 1e-4, 1.0, 1e4, largest] {
                 let values: Vec<f64> =
@@ -79,6 +79,15 @@ fn large_and_tiny_values() {
             }
         }
     }
+}
+
+#[test]
+fn a_norm_that_f32_does_not_hold_gives_zeros() {
+    let dim = 100;
+    let x = matrix("x", DType::F32, 1, dim, Placement::dense(dim), &vec![1e19; dim]);
+    let mut y = output(DType::F32, 1, dim, Placement::dense(dim));
+    rms_norm(x.arg(), None, y.arg_mut(), EPS, &device().default_stream()).unwrap();
+    assert!(y.to_bytes().unwrap().iter().all(|b| *b == 0), "as documented, and as in PyTorch");
 }
 
 #[test]

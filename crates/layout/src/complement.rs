@@ -40,6 +40,12 @@ impl Layout {
     }
 
     /// The complement up to the layout's own greatest offset.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Layout::new((4, 2), (1, 8))?.complement_own()?.to_string(), "2:4");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn complement_own(&self) -> Result<Layout> {
         let filtered = self.filter().of("complement", &[self])?;
         let cotarget = filtered.cosize().of("complement", &[self])?;

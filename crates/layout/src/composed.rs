@@ -85,6 +85,14 @@ impl ComposedLayout {
     }
 
     /// The composed layout `c -> self(inner(c))`.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// let row = tile.compose(&Layout::new(64, 8)?)?;
+    /// assert_eq!(row.to_string(), "Sw<3,3,3> o 0 o 64:1");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn compose(&self, inner: &Layout) -> Result<ComposedLayout> {
         Ok(self.around(self.layout.compose(inner)?))
     }
@@ -161,6 +169,13 @@ impl ComposedLayout {
     }
 
     /// A right inverse, with the swizzle moved to its left end.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<1,0,2> o 0 o (4,4):(4,1)".parse()?;
+    /// assert_eq!(tile.right_inverse()?.to_string(), "Sw<1,0,-2> o 0 o (4,4):(4,1)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn right_inverse(&self) -> Result<ComposedLayout> {
         self.inverse(Layout::right_inverse).of("right inverse", &[self])
     }
@@ -179,6 +194,13 @@ impl ComposedLayout {
     }
 
     /// How many elements, from the first on, lie side by side in both.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (64,8):(1,64)".parse()?;
+    /// assert_eq!(tile.max_common_vector(&Layout::compact((64, 8))?)?, Int::from(8));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn max_common_vector(&self, other: &Layout) -> Result<Int> {
         let (vector, _) = self.layout.max_common(other)?;
         let run = match 1i64.checked_shl(self.swizzle.base()) {

@@ -190,6 +190,12 @@ pub fn idx2crd(index: impl Into<Int>, shape: impl Into<IntTuple>) -> Result<IntT
 }
 
 /// The coordinate whose offset is `index` in a compact layout: at each leaf `(index / stride) % size`.
+///
+/// ```
+/// use warpsmith_layout::{IntTuple, idx2crd_stride};
+/// assert_eq!(idx2crd_stride(18, (4, 8), (8, 1))?, IntTuple::from((2, 2)));
+/// # Ok::<(), warpsmith_layout::LayoutError>(())
+/// ```
 pub fn idx2crd_stride(
     index: impl Into<Int>,
     shape: impl Into<IntTuple>,
@@ -207,6 +213,12 @@ pub fn idx2crd_stride(
 }
 
 /// A coordinate of one shape as the coordinate of another that has the same linear index, mode by mode where possible.
+///
+/// ```
+/// use warpsmith_layout::{IntTuple, crd2crd};
+/// assert_eq!(crd2crd((1, 5), (4, 6), (4, (2, 3)))?, IntTuple::from((1, (1, 2))));
+/// # Ok::<(), warpsmith_layout::LayoutError>(())
+/// ```
 pub fn crd2crd(coord: impl Into<IntTuple>, from: impl Into<IntTuple>, to: impl Into<IntTuple>) -> Result<IntTuple> {
     fn go(coord: View<'_, Int>, from: View<'_, Int>, to: View<'_, Int>) -> Result<IntTuple> {
         if coord.is_leaf() || from.is_leaf() || to.is_leaf() {

@@ -5,7 +5,7 @@ use crate::composed::ComposedLayout;
 use crate::convert::IntTuple;
 use crate::error::{Context, LayoutError, Result};
 use crate::layout::Layout;
-use crate::text::grid;
+use crate::text::{MOST_CELLS, grid};
 use std::fmt::{self, Write};
 
 /// One cell of a picture.
@@ -189,6 +189,10 @@ fn bounds(values: &[i64]) -> (i64, i64) {
 fn thread_values(tv: &Layout, tile: &IntTuple) -> Result<Picture> {
     let (rows, columns, places) = grid(&ComposedLayout::from(Layout::compact(tile.product_each()?)?))?;
     let mut owners = vec![Vec::new(); places.len()];
+    let size = tv.size()?;
+    if size > MOST_CELLS {
+        return Err(LayoutError::Unsupported(format!("{size} values are too many to draw; {MOST_CELLS} is the limit")));
+    }
     let threads = tv.mode(0)?.size()?;
     let values = tv.mode(1)?.size()?;
     for value in 0..values {

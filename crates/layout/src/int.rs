@@ -162,6 +162,13 @@ impl Int {
     }
 
     /// The quotient, rounded up.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(16, 16, 1024));
+    /// assert_eq!(n.ceil_div(&Int::from(8))?.facts(), Facts::new(2, 2, 128));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn ceil_div(&self, other: &Int) -> Result<Int> {
         match (self, other) {
             (_, Int::Static(0)) => Err(LayoutError::DivisionByZero(self.to_string())),

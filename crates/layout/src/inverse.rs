@@ -1,6 +1,6 @@
 //! Inverses, and what two layouts have in common.
 
-use crate::coalesce::{Flat, from_flat};
+use crate::coalesce::{Flat, extensible, from_flat};
 use crate::error::{Context, LayoutError, Result};
 use crate::int::Int;
 use crate::layout::Layout;
@@ -80,7 +80,9 @@ impl Layout {
 
 fn left_inverse(layout: &Layout) -> Result<Layout> {
     let all = modes(layout)?;
-    let last = all.last().map(|(_, _, place)| place.clone());
+    // The last mode goes on past its end, unless one of size 1 comes after it.
+    let goes_on = extensible(layout)?.len() == all.len();
+    let last = all.last().filter(|_| goes_on).map(|(_, _, place)| place.clone());
     let mut todo: SmallVec<[Mode; 8]> = all.into_iter().filter(|(_, d, _)| !d.is(0)).collect();
     if todo.is_empty() {
         return layout.coalesce();

@@ -101,6 +101,12 @@ impl Layout {
     }
 
     /// One more than the greatest offset: `1 + sum((size - 1) * |stride|)`.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Layout::new((4, 2), (1, 16))?.cosize()?, Int::from(20));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn cosize(&self) -> Result<Int> {
         self.leaves().try_fold(Int::ONE, |n, (s, d)| {
             if d.is_zero() {
@@ -111,6 +117,12 @@ impl Layout {
     }
 
     /// The offset of a linear index, on the host. Past the end, the last mode goes on.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Layout::new((4, 2), (1, 16))?.at(6)?, 18);
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn at(&self, index: i64) -> Result<i64> {
         self.offset(Int::Static(index))?.known()
     }
@@ -151,6 +163,12 @@ impl Layout {
     }
 
     /// All offsets, in order.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Layout::new((2, 3), (3, 1))?.table()?, [0, 3, 1, 4, 2, 5]);
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn table(&self) -> Result<Vec<i64>> {
         (0..self.size()?).map(|i| self.at(i)).collect()
     }

@@ -54,11 +54,25 @@ impl Layout {
     }
 
     /// One more mode at the end.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((2, 3), (3, 1))?.append(&Layout::new(4, 6)?);
+    /// assert_eq!(l.to_string(), "(2,3,4):(3,1,6)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn append(&self, mode: &Layout) -> Layout {
         Layout::of(self.modes().chain([mode.clone()]))
     }
 
     /// One more mode at the front.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((2, 3), (3, 1))?.prepend(&Layout::new(4, 6)?);
+    /// assert_eq!(l.to_string(), "(4,2,3):(6,3,1)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn prepend(&self, mode: &Layout) -> Layout {
         Layout::of([mode.clone()].into_iter().chain(self.modes()))
     }

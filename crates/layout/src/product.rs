@@ -22,18 +22,39 @@ impl Layout {
     }
 
     /// `((M,N),(TileM,TileN))`.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, 2), (1, 4))?.zipped_product(Layout::new(2, 4)?)?;
+    /// assert_eq!(l.to_string(), "((4,2),2):((1,4),32)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn zipped_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
         zipped(self, &tiler).of("zipped product", &[self, &tiler])
     }
 
     /// `((M,N),TileM,TileN)`.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((2, 5), (5, 1))?.tiled_product("<3:5,4:6>".parse::<Tiler>()?)?;
+    /// assert_eq!(l.to_string(), "((2,5),3,4):((5,1),10,30)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn tiled_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
         zipped(self, &tiler).map(|l| tiled(&l)).of("tiled product", &[self, &tiler])
     }
 
     /// `(M,N,TileM,TileN)`.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, 2, 3), (1, 4, 8))?.flat_product(Layout::new((6, 4), (4, 1))?)?;
+    /// assert_eq!(l.to_string(), "(4,2,3,6,4):(1,4,8,96,24)");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn flat_product(&self, tiler: impl Into<Tiler>) -> Result<Layout> {
         let tiler = tiler.into();
         zipped(self, &tiler).map(|l| flat(&l)).of("flat product", &[self, &tiler])
@@ -114,7 +135,7 @@ fn paired(block: &Layout, tiling: &Layout, pair: impl Fn(Layout, Layout) -> [Lay
     if first.is_leaf() {
         return Ok(Layout::of([Layout::of([first, second])]));
     }
-    if second.is_leaf() {
+    if second.is_leaf() || first.rank() != second.rank() {
         return Err(LayoutError::NotCongruent { left: first.to_string(), right: second.to_string() });
     }
     Ok(Layout::of(first.modes().zip(second.modes()).map(|(a, b)| Layout::of([a, b]))))

@@ -71,7 +71,13 @@ impl Layout {
                 let s = s.unwrap_or(1);
                 end = end.checked_mul(s).ok_or_else(|| crate::int::overflow(&end.into(), "*", &s.into()))?;
             }
-            Ok(todo.iter().fold(end, |n, (_, d)| gcd(n, d.facts().divisor)))
+            let all = todo.iter().fold(end, |n, (_, d)| gcd(n, d.facts().divisor));
+            // Where modes overlap, one that was counted may still not keep the alignment.
+            let keeps = |n: i64, d: i64| n == 0 || d == 0 || n % d == 0 || d % n == 0;
+            Ok(filtered.leaves().fold(all, |n, (_, d)| {
+                let d = d.value.facts().divisor;
+                if keeps(n, d) { n } else { gcd(n, d) }
+            }))
         };
         alignment().of("max alignment", &[self])
     }

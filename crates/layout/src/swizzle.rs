@@ -141,6 +141,12 @@ impl Swizzle {
     }
 
     /// The swizzle on elements of which `n` make one of the old ones; `n` must be a power of two.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Swizzle::new(3, 3, 3)?.downcast(2)?.to_string(), "Sw<3,4,3>");
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub fn downcast(self, n: i64) -> Result<Swizzle> {
         let by = log2(n).of("downcast", &[&self, &n])?;
         Swizzle::new(self.bits, self.base + by, self.shift)

@@ -89,17 +89,19 @@ fn table(out: &mut String, width: usize, rows: usize, columns: usize, cells: &[i
     Ok(())
 }
 
+/// What a page holds.
+pub(crate) const MOST_CELLS: i64 = 1 << 14;
+
 /// Rows, columns and the offsets column by column. More than 2 modes are no grid; a page holds only so many cells.
 pub(crate) fn grid(layout: &ComposedLayout) -> Result<(usize, usize, Vec<i64>)> {
-    const MOST: i64 = 1 << 14;
     let shape = layout.layout().shape();
     let rank = shape.rank();
     if rank == 0 || rank > 2 {
         return Err(LayoutError::Rank { what: "a picture and its layout", left: 2, right: rank });
     }
     let size = layout.size()?;
-    if size > MOST {
-        return Err(LayoutError::Unsupported(format!("{size} cells are too many to draw; {MOST} is the limit")));
+    if size > MOST_CELLS {
+        return Err(LayoutError::Unsupported(format!("{size} cells are too many to draw; {MOST_CELLS} is the limit")));
     }
     let rows = match shape.modes().next() {
         Some(mode) if rank == 2 => crate::coord::size(mode)?.known()?,

@@ -19,6 +19,8 @@ use std::str::FromStr;
 /// assert_eq!("<128, 64>".parse::<Tiler>()?, t);
 /// # Ok::<(), warpsmith_layout::LayoutError>(())
 /// ```
+// A box would cost an allocation for every tile.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Tiler {
     /// Leave this mode alone.

@@ -77,7 +77,7 @@ pub struct Variable {
 impl Variable {
     /// Size in bytes; 0 when the launch decides.
     pub fn bytes(&self) -> u64 {
-        self.count.unwrap_or(0) * u64::from(self.ty.bytes())
+        self.count.unwrap_or(0).saturating_mul(u64::from(self.ty.bytes()))
     }
 }
 
@@ -116,6 +116,8 @@ pub enum Symbol {
     Local(u32),
     /// `Module::variables[i]`.
     Global(u32),
+    /// `Module::functions[i]`.
+    Function(u32),
 }
 
 /// A label of a function: an index into [`Function::labels`].

@@ -7,7 +7,7 @@
 mod common;
 
 use common::Breadth;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsmith_ptx::{Module, parse};
@@ -52,8 +52,12 @@ fn assemble(modules: &[Module]) {
         println!("skipped 1 test: no ptxas");
         return;
     };
+    let next = AtomicUsize::new(0);
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let work = || std::iter::from_fn(|| modules.get(next.fetch_add(1, Ordering::Relaxed)));
     let all: Vec<String> = std::thread::scope(|scope| {
-        let runs: Vec<_> = modules.iter().map(|m| scope.spawn(|| complaints(&ptxas, m))).collect();
+        let run = || scope.spawn(|| work().flat_map(|m| complaints(&ptxas, m)).collect::<Vec<_>>());
+        let runs: Vec<_> = (0..cores).map(|_| run()).collect();
         runs.into_iter().flat_map(|run| run.join().unwrap()).collect()
     });
     assert!(all.is_empty(), "{} complaints in {} modules:\n{}", all.len(), modules.len(), all.join("\n"));
@@ -73,6 +77,15 @@ fn every_pair_of_modifiers_assembles() {
 #[test]
 fn a_bit_of_everything_assembles() {
     assemble(&[parse(include_str!("data/everything.ptx")).unwrap()]);
+}
+
+#[test]
+fn what_another_compiler_made_assembles() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/tests/nvcc");
+    let files = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let texts =
+        files.filter(|f| f.extension().is_some_and(|e| e == "ptx")).map(|f| std::fs::read_to_string(f).unwrap());
+    assemble(&texts.map(|t| parse(&t).unwrap()).collect::<Vec<_>>());
 }
 
 /// Instructions that the assembler takes in an older version, or for an older target, than the table says.

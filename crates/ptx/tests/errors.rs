@@ -37,7 +37,7 @@ fn instructions_that_do_not_exist_are_named() {
         "add.rn.s32 %r1, %r2, %r3;",
         "unsupported instruction `add.rn.s32`; the closest is `add(.u16|.u32|.u64|.s16|.s32|.s64)` at line 10, column 1",
     );
-    refused_in_body("call.uni foo, (%r1);", "unsupported instruction `call.uni` at line 10, column 1");
+    refused_in_body("call.uni foo, (%r1);", "`foo` is not declared at line 10, column 10");
 }
 
 #[test]
@@ -73,6 +73,7 @@ fn syntax_errors_have_places() {
     refused_in_body("mov.u32 %r1 5;", "expected `;`, found `5` at line 10, column 13");
     refused_in_body(".reg .b32 %r1;", "`%r1` is declared twice at line 10, column 11");
     refused_in_body(".reg .b32 %q<9999999>;", "more than 262144 registers at line 10, column 11");
+    refused_in_body(&"{".repeat(300), "more than 200 scopes inside one another at line 10, column 200");
     refused_in_body(".branchtargets A, B;", "`.branchtargets` in a function is not supported at line 10, column 1");
     refused_in_body("brx.idx %r1, A;", "unsupported instruction `brx.idx` at line 10, column 1");
     refused_in_body(".reg .v4 .f32 %v;", "a register of `.v4` is not supported at line 10, column 6");

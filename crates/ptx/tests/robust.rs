@@ -4,6 +4,7 @@ mod common;
 
 use common::Breadth;
 use proptest::prelude::*;
+use proptest::sample::select;
 use std::sync::LazyLock;
 use warpsmith_ptx::parse;
 
@@ -98,18 +99,18 @@ proptest! {
     }
 
     #[test]
-    fn any_pieces(pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..60)) {
+    fn any_pieces(pieces in proptest::collection::vec(select(PIECES), 0..60)) {
         answer(&format!(".version 8.0 .target sm_90a .visible .entry k() {{ {}", pieces.join(" ")));
     }
 
     #[test]
-    fn spoilt_kernels(spots in proptest::collection::vec((any::<usize>(), 0usize..40, proptest::sample::select(PIECES)), 1..4)) {
+    fn spoilt_kernels(spots in proptest::collection::vec((any::<usize>(), 0usize..40, select(PIECES)), 1..4)) {
         let text = spots.iter().fold(KERNEL.to_string(), |text, (at, cut, piece)| spoilt(&text, *at, *cut, piece));
         answer(&text);
     }
 
     #[test]
-    fn spoilt_rows(module in any::<usize>(), at in any::<usize>(), cut in 0usize..40, piece in proptest::sample::select(PIECES)) {
+    fn spoilt_rows(module in any::<usize>(), at in any::<usize>(), cut in 0usize..40, piece in select(PIECES)) {
         let text = &ROWS[module % ROWS.len()];
         // A few lines are enough, and quick.
         let text: String = text.lines().take(120).map(|l| format!("{l}\n")).collect();

@@ -111,11 +111,17 @@ mod tests {
 
     #[test]
     fn special_values() {
-        assert_eq!((ex2(0.0), ex2(f32::INFINITY), ex2(-f32::INFINITY), ex2(128.0)), (1.0, f32::INFINITY, 0.0, f32::INFINITY));
+        assert_eq!(
+            (ex2(0.0), ex2(f32::INFINITY), ex2(-f32::INFINITY), ex2(128.0)),
+            (1.0, f32::INFINITY, 0.0, f32::INFINITY)
+        );
         assert_eq!(ex2(f32::NAN).to_bits(), 0x7fff_ffff);
         assert_eq!((ex2(-149.0), ex2(10.0)), (f32::from_bits(1), 1024.0));
         assert_eq!((lg2(8.0), lg2(0.0), lg2(-1.0).to_bits()), (3.0, -f32::INFINITY, 0x7fff_ffff));
-        assert_eq!((rsqrt(4.0), rsqrt(0.0), rsqrt(-0.0), rsqrt(f32::INFINITY)), (0.5, f32::INFINITY, -f32::INFINITY, 0.0));
+        assert_eq!(
+            (rsqrt(4.0), rsqrt(0.0), rsqrt(-0.0), rsqrt(f32::INFINITY)),
+            (0.5, f32::INFINITY, -f32::INFINITY, 0.0)
+        );
         assert_eq!((div(1.0, 4.0), div(1.0, 2f32.powi(127)), div(1.0, f32::INFINITY)), (0.25, 0.0, 0.0));
         assert_eq!(tf32(1.0, super::super::rounding::Rounding::NearestAway), 0x3f80_0000);
     }

@@ -23,7 +23,7 @@ pub(crate) const NAN: f32 = f32::from_bits(0x7fff_ffff);
 impl Float for f32 {
     #[inline(always)]
     fn is_nan(self) -> bool {
-        self != self
+        f32::is_nan(self)
     }
     #[inline(always)]
     fn nan() -> f32 {
@@ -52,7 +52,7 @@ impl Float for f32 {
 impl Float for f64 {
     #[inline(always)]
     fn is_nan(self) -> bool {
-        self != self
+        f64::is_nan(self)
     }
     #[inline(always)]
     fn nan() -> f64 {
@@ -80,7 +80,7 @@ impl Float for f64 {
 /// Any NaN becomes the canonical one.
 #[inline(always)]
 pub(crate) fn canonical(x: f32) -> f32 {
-    if x != x { NAN } else { x }
+    if x.is_nan() { NAN } else { x }
 }
 
 /// `min` and `max`: the operand that is a number wins over a NaN, and −0 is below +0.

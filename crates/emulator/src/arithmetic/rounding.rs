@@ -36,8 +36,14 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    pub(crate) const F32: Format =
-        Format { precision: 24, least: -126, largest: 0x7f7f_ffff, infinity: 0x7f80_0000, nan: 0x7fff_ffff, sign: 1 << 31 };
+    pub(crate) const F32: Format = Format {
+        precision: 24,
+        least: -126,
+        largest: 0x7f7f_ffff,
+        infinity: 0x7f80_0000,
+        nan: 0x7fff_ffff,
+        sign: 1 << 31,
+    };
     pub(crate) const F16: Format =
         Format { precision: 11, least: -14, largest: 0x7bff, infinity: 0x7c00, nan: 0x7fff, sign: 0x8000 };
     pub(crate) const BF16: Format =
@@ -107,7 +113,7 @@ pub(crate) fn missing(a: f64, b: f64, s: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn to_odd(s: f64, e: f64) -> f64 {
     let bits = s.to_bits();
-    let inexact = (e != 0.0) & (e == e) & s.is_finite() & (bits & 1 == 0);
+    let inexact = (e != 0.0) & !e.is_nan() & s.is_finite() & (bits & 1 == 0);
     // Away from zero when what is missing has the sum's sign.
     let step = if (e > 0.0) == (s > 0.0) { 1u64 } else { u64::MAX };
     f64::from_bits(if inexact { bits.wrapping_add(step) } else { bits })
@@ -182,7 +188,10 @@ mod tests {
         for i in 0..1_000_000 {
             let x = match i % 2 {
                 0 => f64::from_bits(random(&mut state)),
-                _ => f64::from(nasty(&mut state)) * (1.0 + f64::from(nasty(&mut state)).clamp(-1.0, 1.0) * 2f64.powi(-24)),
+                _ => {
+                    f64::from(nasty(&mut state))
+                        * (1.0 + f64::from(nasty(&mut state)).clamp(-1.0, 1.0) * 2f64.powi(-24))
+                }
             };
             if !x.is_nan() {
                 assert_eq!(Format::F32.round(x, Rounding::Nearest), (x as f32).to_bits(), "{x:e}");

@@ -42,14 +42,15 @@ numbers!(i8 i16 i32 i64 u8 u16 u32 u64);
 fn odd<S: Number>(x: S) -> f64 {
     let wide = x.wide();
     let magnitude = wide.unsigned_abs() as u64;
-    let kept = if magnitude >> 53 == 0 { magnitude } else { (magnitude & !0x7ff) | u64::from(magnitude & 0x7ff != 0) << 11 };
+    let kept =
+        if magnitude >> 53 == 0 { magnitude } else { (magnitude & !0x7ff) | u64::from(magnitude & 0x7ff != 0) << 11 };
     if wide < 0 { -(kept as f64) } else { kept as f64 }
 }
 
 /// Rounds to an integral value as the flags say.
 #[inline(always)]
 fn integral(aux: u16, x: f64) -> f64 {
-    match aux / INTEGRAL & 7 {
+    match (aux / INTEGRAL) & 7 {
         1 => x.round_ties_even(),
         2 => x.trunc(),
         3 => x.floor(),
@@ -111,7 +112,8 @@ fn int_from_float<D: Number, S: Float>() -> Compute {
     |r, f, m| {
         let aux = f.aux;
         // PTX: a NaN gives zero, except where 64 bits are involved; there it gives the top bit.
-        let nan = if S::nan().to_f64_bits_are_wide() || D::BITS == 64 { D::wrap(1i128 << (D::BITS - 1)) } else { D::wrap(0) };
+        let nan =
+            if S::nan().to_f64_bits_are_wide() || D::BITS == 64 { D::wrap(1i128 << (D::BITS - 1)) } else { D::wrap(0) };
         map1::<D, S>(r, f, m, |a| {
             let a = if aux & FTZ != 0 { a.flush() } else { a };
             if a.is_nan() { nan } else { D::from_f64(integral(aux, a.to_f64())) }
@@ -192,7 +194,7 @@ fn narrow(format: &Format, aux: u16, x: f64) -> u32 {
     let x = if aux & RELU != 0 && x < 0.0 { 0.0 } else { x };
     let bits = format.round(x, rounding_of(aux));
     let magnitude = bits & !format.sign;
-    if aux & SATFINITE != 0 && magnitude > format.largest && x == x {
+    if aux & SATFINITE != 0 && magnitude > format.largest && !x.is_nan() {
         return (bits & format.sign) | format.largest;
     }
     bits

@@ -1,9 +1,9 @@
 //! f32 and f64 arithmetic and the approximate functions.
 
 use super::{Decoder, Result};
+use crate::arithmetic::approximate as approx;
 use crate::arithmetic::float::{self as fl, Class, Float, canonical};
 use crate::arithmetic::rounding::{self, Rounding};
-use crate::arithmetic::approximate as approx;
 use crate::lanes::{Compute, Fields, Registers, map1, map2, map3, put_predicate, test1};
 use warpsmith_ptx::{Instruction, Opcode, Type, Word};
 
@@ -100,11 +100,11 @@ fn f32_op(op: Opcode, aux: u16) -> Option<Compute> {
             },
             directed: |r, f, m| apply3(r, f, m, |a, b, c| fl::fma(a, b, c, mode(f.aux)))),
         Opcode::Div => forms!(aux,
-            plain: |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| canonical(a / b)),
-            flags: |r, f, m| apply2(r, f, m, |a, b| a / b),
-            directed: |r, f, m| apply2(r, f, m, |a, b| {
-                fl::directed(rounding::quotient(a.into(), b.into()), mode(f.aux))
-            })),
+        plain: |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| canonical(a / b)),
+        flags: |r, f, m| apply2(r, f, m, |a, b| a / b),
+        directed: |r, f, m| apply2(r, f, m, |a, b| {
+            fl::directed(rounding::quotient(a.into(), b.into()), mode(f.aux))
+        })),
         Opcode::Rcp => forms!(aux,
             plain: |r, f, m| map1::<f32, f32>(r, f, m, |a| canonical(1.0 / a)),
             flags: |r, f, m| apply1(r, f, m, |a| 1.0 / a),
@@ -192,9 +192,7 @@ impl Decoder<'_> {
             (Type::F32, Div, true) if i.has(Word::Approx) => Some(|r, f, m| apply2(r, f, m, approx::div)),
             (Type::F32, _, _) => f32_op(i.opcode, aux),
             (Type::F64, Rcp, true) => Some(|r, f, m| map1::<f64, f64>(r, f, m, approx::rcp_f64)),
-            (Type::F64, Rsqrt, true) => Some(|r, f, m| map1::<f64, f64>(r, f, m, |a| {
-                approx::rsqrt_f64(a)
-            })),
+            (Type::F64, Rsqrt, true) => Some(|r, f, m| map1::<f64, f64>(r, f, m, approx::rsqrt_f64)),
             (Type::F64, _, false) if aux & (FTZ | SAT) == 0 => f64_op(i.opcode, aux),
             _ => None,
         };
@@ -246,7 +244,9 @@ impl Decoder<'_> {
             | if i.has(Word::Nan) { 4 } else { 0 }
             | if i.opcode == Opcode::Max { 8 } else { 0 };
         let run: Compute = match (ty, i.opcode, aux & 7, xorsign) {
-            (Type::F32, Opcode::Max, 0, false) => |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| fl::extreme(a, b, true)),
+            (Type::F32, Opcode::Max, 0, false) => {
+                |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| fl::extreme(a, b, true))
+            }
             (Type::F32, Opcode::Min, 0, false) => {
                 |r, f, m| map2::<f32, f32, f32>(r, f, m, |a, b| fl::extreme(a, b, false))
             }
@@ -262,7 +262,9 @@ impl Decoder<'_> {
                     if magnitude.is_nan() { magnitude } else { f32::from_bits(magnitude.to_bits() | sign) }
                 });
             },
-            (Type::F64, Opcode::Max, 0, false) => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| fl::extreme(a, b, true)),
+            (Type::F64, Opcode::Max, 0, false) => {
+                |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| fl::extreme(a, b, true))
+            }
             (Type::F64, Opcode::Min, 0, false) => {
                 |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| fl::extreme(a, b, false))
             }

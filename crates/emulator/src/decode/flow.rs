@@ -61,7 +61,8 @@ pub(crate) fn analyse(code: &mut [Instruction], steps: &[Step], lists: &[u32], c
     let step = |at: usize, set: &mut Set| {
         let (reads, writes) = &numbered[at];
         let guarded = code[at].guard.register != NONE;
-        if !guarded && !(steps[at].copies && reads.iter().any(|r| !set.has(*r))) {
+        let hands_on_doubt = steps[at].copies && reads.iter().any(|r| !set.has(*r));
+        if !guarded && !hands_on_doubt {
             writes.iter().for_each(|w| set.insert(*w));
         }
     };

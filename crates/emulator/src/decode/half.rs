@@ -125,9 +125,7 @@ fn packed<H: Half>(op: Opcode) -> Option<Compute> {
         },
         Opcode::Ex2 => |r, f, m| {
             let aux = f.aux;
-            map1::<u32, u32>(r, f, m, |a| {
-                packed2::<H>(a, a, |a, _| finish(aux, through(flush(aux, a), approx::ex2)))
-            });
+            map1::<u32, u32>(r, f, m, |a| packed2::<H>(a, a, |a, _| finish(aux, through(flush(aux, a), approx::ex2))));
         },
         Opcode::Tanh => |r, f, m| {
             let aux = f.aux;

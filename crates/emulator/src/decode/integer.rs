@@ -69,7 +69,9 @@ fn of<T: Int>(op: Op) -> Compute {
         // These three are only asked for on unsigned types, so that widening adds zeros.
         Op::Popc => |r, f, m| map1::<u32, T>(r, f, m, |a| a.wide().count_ones()),
         Op::Clz => |r, f, m| map1::<u32, T>(r, f, m, |a| (a.wide() as u128).leading_zeros() - (128 - T::BITS)),
-        Op::Brev => |r, f, m| map1::<T, T>(r, f, m, |a| T::wrap(((a.wide() as u128).reverse_bits() >> (128 - T::BITS)) as i128)),
+        Op::Brev => {
+            |r, f, m| map1::<T, T>(r, f, m, |a| T::wrap(((a.wide() as u128).reverse_bits() >> (128 - T::BITS)) as i128))
+        }
     }
 }
 
@@ -98,8 +100,12 @@ fn of_pairs<T: Int>(op: Op) -> Option<Compute> {
         Op::Add => |r, f, m| map2::<u32, u32, u32>(r, f, m, |a, b| pairs::<T>(a, b, T::add)),
         Op::Min => |r, f, m| map2::<u32, u32, u32>(r, f, m, |a, b| pairs::<T>(a, b, T::min)),
         Op::Max => |r, f, m| map2::<u32, u32, u32>(r, f, m, |a, b| pairs::<T>(a, b, T::max)),
-        Op::MinRelu => |r, f, m| map2::<u32, u32, u32>(r, f, m, |a, b| pairs::<T>(a, b, |a, b| a.min(b).max(T::wrap(0)))),
-        Op::MaxRelu => |r, f, m| map2::<u32, u32, u32>(r, f, m, |a, b| pairs::<T>(a, b, |a, b| a.max(b).max(T::wrap(0)))),
+        Op::MinRelu => {
+            |r, f, m| map2::<u32, u32, u32>(r, f, m, |a, b| pairs::<T>(a, b, |a, b| a.min(b).max(T::wrap(0))))
+        }
+        Op::MaxRelu => {
+            |r, f, m| map2::<u32, u32, u32>(r, f, m, |a, b| pairs::<T>(a, b, |a, b| a.max(b).max(T::wrap(0))))
+        }
         _ => return None,
     })
 }
@@ -343,7 +349,8 @@ impl Decoder<'_> {
                 let mad = i.opcode == Opcode::Mad24;
                 let run: Compute = |r, f, m| {
                     let (signed, high) = (f.aux & 1 != 0, f.aux & 2 != 0);
-                    let low24 = |x: u32| if signed { i64::from(((x << 8) as i32) >> 8) } else { (x & 0xff_ffff).into() };
+                    let low24 =
+                        |x: u32| if signed { i64::from(((x << 8) as i32) >> 8) } else { (x & 0xff_ffff).into() };
                     if f.aux & 4 == 0 {
                         map2::<u32, u32, u32>(r, f, m, |a, b| int::mul24(low24(a), low24(b), high));
                     } else {
@@ -402,14 +409,8 @@ impl Decoder<'_> {
     }
 }
 
-const MODES: [PermuteMode; 6] = [
-    PermuteMode::F4e,
-    PermuteMode::B4e,
-    PermuteMode::Rc8,
-    PermuteMode::Ecl,
-    PermuteMode::Ecr,
-    PermuteMode::Rc16,
-];
+const MODES: [PermuteMode; 6] =
+    [PermuteMode::F4e, PermuteMode::B4e, PermuteMode::Rc8, PermuteMode::Ecl, PermuteMode::Ecr, PermuteMode::Rc16];
 
 /// `shf`: `b:a` shifted, its upper half for left and its lower half for right.
 #[inline(always)]

@@ -29,8 +29,10 @@ pub(crate) struct Layout {
     pub globals: Vec<GlobalVariable>,
 }
 
-/// More than any GPU's shared or local memory; keeps sums of sizes far from overflow.
+/// More than any GPU's shared memory; keeps sums of sizes far from overflow.
 const LIMIT: u64 = 1 << 28;
+/// Local memory of a thread, as on the hardware.
+const LOCAL_LIMIT: u64 = 512 << 10;
 
 impl Layout {
     pub(crate) fn of(module: &Module, function: &Function) -> Result<Layout> {
@@ -82,7 +84,7 @@ impl Layout {
                 }
                 _ => return Err(fail("variables of its state space are not supported")),
             }
-            if u64::from(shared) > LIMIT || u64::from(layout.local_bytes) > LIMIT {
+            if u64::from(shared) > LIMIT || u64::from(layout.local_bytes) > LOCAL_LIMIT {
                 return Err(fail("too much memory in all"));
             }
         }

@@ -110,15 +110,15 @@ fn compare_ints<T: Int>(compare: Compare, set: bool) -> Option<Compute> {
     }))
 }
 
-fn compare_floats<T: Float>(compare: Compare, set: bool) -> Option<Compute> {
+fn compare_floats<T: Value + PartialOrd>(compare: Compare, set: bool) -> Option<Compute> {
     Some(compare!(compare, set, T, {
         Eq: |a, b| a == b;
-        Ne: |a, b| a < b || a > b;
+        Ne: |a, b| a.partial_cmp(&b).is_some_and(|o| o.is_ne());
         Lt: |a, b| a < b;
         Le: |a, b| a <= b;
         Gt: |a, b| a > b;
         Ge: |a, b| a >= b;
-        Equ: |a, b| !(a < b || a > b);
+        Equ: |a, b| a.partial_cmp(&b).is_none_or(|o| o.is_eq());
         Neu: |a, b| a != b;
         Ltu: |a, b| a.partial_cmp(&b).is_none_or(|o| o.is_lt());
         Leu: |a, b| a.partial_cmp(&b).is_none_or(|o| o.is_le());
@@ -145,25 +145,6 @@ impl Value for Flushed {
     }
 }
 
-fn compare_flushed(compare: Compare, set: bool) -> Option<Compute> {
-    Some(compare!(compare, set, Flushed, {
-        Eq: |a, b| a == b;
-        Ne: |a, b| a < b || a > b;
-        Lt: |a, b| a < b;
-        Le: |a, b| a <= b;
-        Gt: |a, b| a > b;
-        Ge: |a, b| a >= b;
-        Equ: |a, b| !(a < b || a > b);
-        Neu: |a, b| a != b;
-        Ltu: |a, b| a.partial_cmp(&b).is_none_or(|o| o.is_lt());
-        Leu: |a, b| a.partial_cmp(&b).is_none_or(|o| o.is_le());
-        Gtu: |a, b| a.partial_cmp(&b).is_none_or(|o| o.is_gt());
-        Geu: |a, b| a.partial_cmp(&b).is_none_or(|o| o.is_ge());
-        Num: |a, b| a.partial_cmp(&b).is_some();
-        Nan: |a, b| a.partial_cmp(&b).is_none();
-    }))
-}
-
 fn pick(compare: Compare, ty: Type, ftz: bool, set: bool) -> Option<Compute> {
     match ty {
         Type::S16 => compare_ints::<i16>(compare, set),
@@ -174,7 +155,7 @@ fn pick(compare: Compare, ty: Type, ftz: bool, set: bool) -> Option<Compute> {
         Type::U64 | Type::B64 => compare_ints::<u64>(compare, set),
         Type::F16 if !ftz => compare_floats::<F16>(compare, set),
         Type::BF16 if !ftz => compare_floats::<BF16>(compare, set),
-        Type::F32 if ftz => compare_flushed(compare, set),
+        Type::F32 if ftz => compare_floats::<Flushed>(compare, set),
         Type::F32 => compare_floats::<f32>(compare, set),
         Type::F64 => compare_floats::<f64>(compare, set),
         _ => None,

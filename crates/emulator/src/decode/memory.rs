@@ -8,9 +8,39 @@ use warpsmith_ptx::{Immediate, Instruction, Opcode, Operand, Type, Word};
 const HINTS: [Word; 33] = {
     use Word::*;
     [
-        Weak, Volatile, Relaxed, Acquire, Release, AcqRel, Sc, Mmio, Cta, Cluster, Gpu, Sys, Nc, Ca, Cg, Cs, Lu, Cv,
-        Wb, Wt, L1EvictNormal, L1EvictUnchanged, L1EvictFirst, L1EvictLast, L1NoAllocate, L2EvictFirst, L2EvictLast,
-        L2EvictNormal, L2CacheHint, L2Prefetch64, L2Prefetch128, L2Prefetch256, Noftz,
+        Weak,
+        Volatile,
+        Relaxed,
+        Acquire,
+        Release,
+        AcqRel,
+        Sc,
+        Mmio,
+        Cta,
+        Cluster,
+        Gpu,
+        Sys,
+        Nc,
+        Ca,
+        Cg,
+        Cs,
+        Lu,
+        Cv,
+        Wb,
+        Wt,
+        L1EvictNormal,
+        L1EvictUnchanged,
+        L1EvictFirst,
+        L1EvictLast,
+        L1NoAllocate,
+        L2EvictFirst,
+        L2EvictLast,
+        L2EvictNormal,
+        L2CacheHint,
+        L2Prefetch64,
+        L2Prefetch128,
+        L2Prefetch256,
+        Noftz,
     ]
 };
 
@@ -44,11 +74,10 @@ impl Decoder<'_> {
         }
     }
 
-    /// Whether other blocks may be meant to see or change what this instruction touches.
-    fn strong(&self, i: &Instruction, space: Space) -> bool {
+    /// Whether other threads may be meant to see or change what this instruction touches.
+    fn strong(&self, i: &Instruction) -> bool {
         use Word::*;
-        matches!(space, Space::Global | Space::Generic)
-            && [Volatile, Relaxed, Acquire, Release, AcqRel, Sc, Mmio, Cv].iter().any(|w| i.has(*w))
+        [Volatile, Relaxed, Acquire, Release, AcqRel, Sc, Mmio, Cv].iter().any(|w| i.has(*w))
     }
 
     fn access(&mut self, i: &Instruction) -> Result<()> {
@@ -82,20 +111,21 @@ impl Decoder<'_> {
         let list = self.lists.len() as u32;
         let mut wide = None;
         for element in elements {
-            let (plane, is_wide) =
-                if load { self.write_any(i, element, ty)? } else { self.read_any(i, element, ty)? };
+            let (plane, is_wide) = if load { self.write_any(i, element, ty)? } else { self.read_any(i, element, ty)? };
             if wide.is_some_and(|w| w != is_wide) {
                 return Err(self.unsupported(i, "registers of different widths"));
             }
             wide = Some(is_wide);
             self.lists.push(plane.into());
         }
-        self.communicates |= self.strong(i, space);
+        let strong = self.strong(i);
+        self.communicates |= strong && matches!(space, Space::Global | Space::Generic);
         let access = Access {
             space,
             width: ty.bytes() as u8,
             count,
             signed: ty.is_signed(),
+            strong,
             wide: wide.unwrap_or(false),
             address_wide: place.wide,
             address: place.plane,
@@ -207,7 +237,8 @@ impl Decoder<'_> {
             self.emit(Action::WaitGroup(Some(pending)));
             return Ok(());
         }
-        let allowed = [Async, Ca, Cg, Shared, SharedCta, Global, L2CacheHint, L2Prefetch64, L2Prefetch128, L2Prefetch256];
+        let allowed =
+            [Async, Ca, Cg, Shared, SharedCta, Global, L2CacheHint, L2Prefetch64, L2Prefetch128, L2Prefetch256];
         self.only(i, &allowed)?;
         let to = self.address(i, self.operand(i, 0)?)?;
         let from = self.address(i, self.operand(i, 1)?)?;

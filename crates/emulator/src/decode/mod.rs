@@ -1,10 +1,10 @@
 //! From a parsed module to a [`Program`]: registers and constants get planes, variables get addresses, every
 //! instruction becomes one action with its types baked in. What is not understood is refused here, never at run time.
 
-mod convert;
 mod control;
-mod flow;
+mod convert;
 mod float;
+mod flow;
 mod half;
 mod integer;
 mod layout;
@@ -156,14 +156,14 @@ impl<'m> Decoder<'m> {
             Add | Sub | Mul | Mad | Fma | Min | Max | Div | Rem | Abs | Neg | Sad | Mul24 | Mad24 | Addc | Subc
             | Madc => self.arithmetic(i),
             Sqrt | Rsqrt | Rcp | Ex2 | Lg2 | Sin | Cos | Tanh | Copysign | Testp => self.float(i),
-            And | Or | Xor | Not | Cnot | Shl | Shr | Shf | Lop3 | Prmt | Bfe | Bfi | Bfind | Brev | Clz | Popc | Fns
-            | Dp2a | Dp4a => self.integer(i),
+            And | Or | Xor | Not | Cnot | Shl | Shr | Shf | Lop3 | Prmt | Bfe | Bfi | Bfind | Brev | Clz | Popc
+            | Fns | Dp2a | Dp4a => self.integer(i),
             Setp | Set | Selp | Slct => self.comparison(i),
             Cvt => self.conversion(i),
             Ld | Ldu | St | Atom | Red | Cp => self.memory(i),
             Shfl | Vote | Match | Redux | Activemask | Elect => self.warp(i),
-            Bra | BrxIdx | Exit | Ret | Trap | Brkpt | Bar | Barrier | Fence | Membar | Nanosleep | Prefetch | Prefetchu
-            | Discard | Createpolicy | Griddepcontrol => self.control(i),
+            Bra | BrxIdx | Exit | Ret | Trap | Brkpt | Bar | Barrier | Fence | Membar | Nanosleep | Prefetch
+            | Prefetchu | Discard | Createpolicy | Griddepcontrol => self.control(i),
             _ => Err(self.unsupported(i, "")),
         }
     }

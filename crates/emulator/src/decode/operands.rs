@@ -253,7 +253,8 @@ impl Decoder<'_> {
         }
         match base {
             Base::Register(id) => {
-                let offset = i32::try_from(*offset).map_err(|_| self.malformed(i, "the offset does not fit 32 bits"))?;
+                let offset =
+                    i32::try_from(*offset).map_err(|_| self.malformed(i, "the offset does not fit 32 bits"))?;
                 match self.any_register(i, *id)? {
                     Register::R32(plane) => Ok(Place { plane, wide: false, offset }),
                     Register::R64(plane) => Ok(Place { plane, wide: true, offset }),

@@ -163,23 +163,24 @@ impl Decoder<'_> {
 
 /// `shfl`: `source(lane, b, (segment's first lane, segment mask), bound)` gives a lane and whether it is in range.
 #[inline(always)]
-fn shuffle(
-    r: &mut Registers,
-    f: &Fields,
-    mask: u32,
-    source: impl Fn(i32, i32, (i32, i32), i32) -> (i32, bool),
-) {
-    let (a, b, c) = (&r.r32[f.a as usize], &r.r32[f.b as usize], &r.r32[f.c as usize]);
-    let mut t = [0; LANES];
-    let mut inside = 0;
-    for lane in 0..LANES {
-        let (clamp, segment) = ((c[lane] & 31) as i32, (c[lane] >> 8 & 31) as i32);
-        let first = lane as i32 & segment;
-        let bound = first | (clamp & !segment);
-        let (from, valid) = source(lane as i32, (b[lane] & 31) as i32, (first, segment), bound);
-        t[lane] = a[if valid { (from & 31) as usize } else { lane }];
-        inside |= u32::from(valid) << lane;
-    }
+fn shuffle(r: &mut Registers, f: &Fields, mask: u32, source: impl Fn(i32, i32, (i32, i32), i32) -> (i32, bool)) {
+    let (t, inside) = r.simd.run(
+        #[inline(always)]
+        || {
+            let (a, b, c) = (&r.r32[f.a as usize], &r.r32[f.b as usize], &r.r32[f.c as usize]);
+            let mut t = [0; LANES];
+            let mut inside = 0;
+            for lane in 0..LANES {
+                let (clamp, segment) = ((c[lane] & 31) as i32, (c[lane] >> 8 & 31) as i32);
+                let first = lane as i32 & segment;
+                let bound = first | (clamp & !segment);
+                let (from, valid) = source(lane as i32, (b[lane] & 31) as i32, (first, segment), bound);
+                t[lane] = a[if valid { (from & 31) as usize } else { lane }];
+                inside |= u32::from(valid) << lane;
+            }
+            (t, inside)
+        },
+    );
     if f.d != NONE {
         put(r, f.d, mask, &t);
     }

@@ -1,11 +1,14 @@
 //! Loads and stores: all lanes of an access at once where they lie in one page and nothing is wrong, else lane by lane.
 
+// Loops over lanes by index are what LLVM vectorises across several planes.
+#![allow(clippy::needless_range_loop)]
+
 use super::block::Common;
 use super::core::Core;
 use super::warp::Warp;
 use crate::finding::{AccessKind, FindingKind, Storage};
 use crate::lanes::{FULL, LANES, Raw, Registers, each, put, spread};
-use crate::memory::{Flat, LOCAL_WINDOW, PAGE, PARAM_WINDOW, Page, POISON_WORD, SHARED_BASE, SHARED_WINDOW, WINDOW};
+use crate::memory::{Flat, LOCAL_WINDOW, PAGE, PARAM_WINDOW, POISON_WORD, Page, SHARED_BASE, SHARED_WINDOW, WINDOW};
 use crate::program::{Access, Space};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -401,8 +404,7 @@ impl Warp {
         let (width, bytes) = (a.width as usize, a.width as usize * a.count as usize);
         let list = registers(core, a);
         for lane in each(mask) {
-            let request =
-                Request { kind: AccessKind::Load, space: a.space, address: addresses[lane], bytes, lane, pc };
+            let request = Request { kind: AccessKind::Load, space: a.space, address: addresses[lane], bytes, lane, pc };
             let found = cell((self.index, &mut self.local), core, common, &request, Intent::Read);
             for (e, register) in list.iter().enumerate() {
                 let value = match &found {

@@ -50,9 +50,27 @@ fn apply(op: AtomicOp, ty: AtomicType, old: u64, b: u64, c: u64) -> u64 {
     let (x, y) = (old as u32, b as u32);
     match (op, ty) {
         (AtomicOp::Exch, _) => b,
-        (AtomicOp::Cas, AtomicType::U64 | AtomicType::S64) => if old == b { c } else { old },
-        (AtomicOp::Cas, AtomicType::U16) => if old as u16 == b as u16 { c & 0xffff } else { old },
-        (AtomicOp::Cas, _) => if x == y { c } else { old },
+        (AtomicOp::Cas, AtomicType::U64 | AtomicType::S64) => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
+        (AtomicOp::Cas, AtomicType::U16) => {
+            if old as u16 == b as u16 {
+                c & 0xffff
+            } else {
+                old
+            }
+        }
+        (AtomicOp::Cas, _) => {
+            if x == y {
+                c
+            } else {
+                old
+            }
+        }
         (AtomicOp::And, _) => old & b,
         (AtomicOp::Or, _) => old | b,
         (AtomicOp::Xor, _) => old ^ b,

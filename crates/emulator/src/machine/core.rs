@@ -144,7 +144,11 @@ impl<'a> Core<'a> {
     /// Bytes of a block's shared memory, with what comes before its start.
     pub(crate) fn shared_bytes(&self) -> usize {
         let end = self.program.dynamic_base as usize + self.shape.dynamic_shared as usize;
-        if self.shape.dynamic_shared > 0 { end } else { self.program.static_shared_bytes() as usize + SHARED_BASE as usize }
+        if self.shape.dynamic_shared > 0 {
+            end
+        } else {
+            self.program.static_shared_bytes() as usize + SHARED_BASE as usize
+        }
     }
 
     /// How many blocks of this launch the chip runs at the same time.

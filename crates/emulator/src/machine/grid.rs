@@ -29,13 +29,7 @@ pub struct Launch {
 impl Launch {
     /// A launch of `grid` blocks of `block` threads, in one direction, without parameters.
     pub fn new(grid: u32, block: u32) -> Launch {
-        Launch {
-            grid: [grid, 1, 1],
-            block: [block, 1, 1],
-            cluster: [1, 1, 1],
-            dynamic_shared: 0,
-            parameters: vec![],
-        }
+        Launch { grid: [grid, 1, 1], block: [block, 1, 1], cluster: [1, 1, 1], dynamic_shared: 0, parameters: vec![] }
     }
 
     /// Appends a parameter at its natural alignment: `.push(&x.to_le_bytes())`.

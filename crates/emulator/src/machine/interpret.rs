@@ -4,8 +4,11 @@ use super::block::Common;
 use super::core::Core;
 use super::warp::{Group, PATIENCE, State, Warp};
 use crate::finding::FindingKind;
-use crate::lanes::{LANES, each, put};
+use crate::lanes::{FULL, LANES, each, put};
 use crate::program::{Action, Barrier, BarrierKind, Instruction, NONE};
+
+/// What an access that may be waiting for another thread costs of a turn: a spinning group gives way early.
+const STRONG: u64 = 200;
 
 /// Why a group stopped.
 enum Stop {
@@ -20,16 +23,26 @@ enum Stop {
 impl Warp {
     /// Runs for about so many instructions, or until no lane can run.
     pub(crate) fn run(&mut self, core: &mut Core<'_>, common: &mut Common, turn: u64) {
-        let end = core.executed.saturating_add(turn);
+        let mut end = core.executed.saturating_add(turn);
         while core.executed < end {
             let Some((group, limit)) = self.pick() else { break };
-            self.run_group(core, common, group, limit, end);
+            let strong = self.run_group(core, common, group, limit, end);
+            end = end.saturating_sub(strong);
         }
     }
 
-    fn run_group(&mut self, core: &mut Core<'_>, common: &mut Common, mut group: Group, mut limit: u32, end: u64) {
+    /// Gives what its strong accesses cost of the turn, beside the instructions that it executed.
+    fn run_group(
+        &mut self,
+        core: &mut Core<'_>,
+        common: &mut Common,
+        mut group: Group,
+        mut limit: u32,
+        end: u64,
+    ) -> u64 {
         let start = core.executed;
-        let end = if self.groups.is_empty() { end } else { end.min(start + PATIENCE) };
+        let mut end = if self.groups.is_empty() { end } else { end.min(start + PATIENCE) };
+        let mut strong = 0;
         let program = core.program;
         let code = program.code.as_slice();
         let mut executed = start;
@@ -62,6 +75,10 @@ impl Warp {
                     if active != 0 {
                         self.load(core, common, access, active, pc);
                     }
+                    if access.strong {
+                        strong += STRONG;
+                        end = end.saturating_sub(STRONG);
+                    }
                     pc += 1;
                 }
                 Action::Store(access) => {
@@ -88,6 +105,10 @@ impl Warp {
                 Action::Nop => pc += 1,
                 _ => {
                     // What is rare, or may end the run.
+                    if matches!(i.action, Action::Atomic(_)) {
+                        strong += STRONG;
+                        end = end.saturating_sub(STRONG);
+                    }
                     core.executed = executed;
                     group.pc = pc;
                     group.mask = mask;
@@ -103,17 +124,19 @@ impl Warp {
             }
         };
         core.executed = executed;
-        self.hurry = if self.groups.iter().any(|g| g.state == State::Ready) { self.hurry + executed - start } else { 0 };
+        let used = executed - start + strong;
+        self.hurry = if self.groups.iter().any(|g| g.state == State::Ready) { self.hurry + used } else { 0 };
         let state = match stop {
             Stop::Ready => State::Ready,
             Stop::Waiting(state) => state,
-            Stop::Gone => return,
+            Stop::Gone => return strong,
         };
         let waiting = Group { pc, mask, state, ran: executed };
         match self.groups.iter_mut().find(|g| g.pc == pc && g.state == state && state != State::Ready) {
             Some(g) => g.mask |= mask,
             None => self.groups.push(waiting),
         }
+        strong
     }
 
     /// The first instruction of another group that can run.
@@ -197,12 +220,12 @@ impl Warp {
                 let index = self.registers.r32[index as usize];
                 let (pc, mask) = (group.pc, group.mask);
                 let table = core.program.lists.get(start as usize..(start + count) as usize).unwrap_or_default();
-                let mut to = |pc: u32, lane: usize| match self.groups.iter_mut().find(|g| {
-                    g.pc == pc && g.state == State::Ready
-                }) {
-                    Some(g) => g.mask |= 1 << lane,
-                    None => self.groups.push(Group { pc, mask: 1 << lane, state: State::Ready, ran: group.ran }),
-                };
+                let mut to =
+                    |pc: u32, lane: usize| match self.groups.iter_mut().find(|g| g.pc == pc && g.state == State::Ready)
+                    {
+                        Some(g) => g.mask |= 1 << lane,
+                        None => self.groups.push(Group { pc, mask: 1 << lane, state: State::Ready, ran: group.ran }),
+                    };
                 for lane in each(mask) {
                     // An index beyond the table is undefined; the last entry is as good as any.
                     let entry = table.get(index[lane] as usize).or(table.last());
@@ -249,6 +272,9 @@ impl Warp {
     /// The member mask of a `.sync` instruction, and a report when a lane is there that it does not name.
     fn members(&mut self, core: &mut Core<'_>, common: &Common, register: u16, group: &Group) -> u32 {
         let masks = &self.registers.r32[register as usize];
+        if group.mask == FULL && *masks == [FULL; LANES] {
+            return FULL;
+        }
         let outside = each(group.mask).filter(|lane| masks[*lane] >> lane & 1 == 0).fold(0, |m, lane| m | 1 << lane);
         let members = masks[group.mask.trailing_zeros() as usize % LANES];
         if outside != 0 {
@@ -279,11 +305,8 @@ impl Warp {
         let before = common.barriers.state[id as usize].expected;
         if !common.barriers.arrive(id, threads + missing, expected, trues) {
             let number = |n: Option<u32>| n.map_or("all".into(), |n| n.to_string());
-            complaint = format!(
-                "barrier {id} for {} threads, but others wait there for {}",
-                number(expected),
-                number(before)
-            );
+            complaint =
+                format!("barrier {id} for {} threads, but others wait there for {}", number(expected), number(before));
         }
         if !complaint.is_empty() {
             core.report_threads(common, self.index, FindingKind::BarrierCount, group.pc, group.mask, complaint);

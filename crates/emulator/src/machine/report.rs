@@ -128,8 +128,7 @@ impl Core<'_> {
                 Some(0) => format!("at the very end of `{}` ({} bytes)", v.name, v.bytes),
                 Some(past) => format!("{past} bytes past the end of `{}` ({} bytes)", v.name, v.bytes),
             };
-            finding.detail =
-                if finding.detail.is_empty() { place } else { format!("{place}; {}", finding.detail) };
+            finding.detail = if finding.detail.is_empty() { place } else { format!("{place}; {}", finding.detail) };
         }
     }
 
@@ -169,17 +168,16 @@ impl Block {
         let lane = group.mask.trailing_zeros() as usize % LANES;
         // Lanes of one warp held apart by a barrier that wants them together: say that, it is the cause.
         let divided = self.warps.iter().find_map(|w| {
-            let aligned = w.groups.iter().find(|g| {
-                matches!(g.state, State::Barrier { .. }) && is_aligned(core, g.pc) && g.mask != w.live
-            })?;
+            let aligned = w
+                .groups
+                .iter()
+                .find(|g| matches!(g.state, State::Barrier { .. }) && is_aligned(core, g.pc) && g.mask != w.live)?;
             Some((w.index, *aligned))
         });
         let notes: Vec<_> = waiting.iter().take(MOST).map(|(w, g)| self.waits(core, w, g)).collect();
         let more = waiting.len().saturating_sub(MOST);
         let (warp, kind, pc, lane) = match divided {
-            Some((warp, g)) => {
-                (warp, FindingKind::BarrierDivergence, g.pc, g.mask.trailing_zeros() as usize % LANES)
-            }
+            Some((warp, g)) => (warp, FindingKind::BarrierDivergence, g.pc, g.mask.trailing_zeros() as usize % LANES),
             None => (warp.index, FindingKind::Deadlock, group.pc, lane),
         };
         if let Some(mut finding) = core.finding(&self.common, warp, kind, pc, lane) {
@@ -216,7 +214,12 @@ impl Block {
         };
         let line = core.program.origins.get(group.pc as usize).map_or(0, |o| o.line);
         let line = if line > 0 { format!(" (line {line} of the PTX)") } else { String::new() };
-        let text = format!("warp {}, {} wait{} {what}{line}", warp.index, lanes(group.mask), if group.mask.count_ones() == 1 { "s" } else { "" });
+        let text = format!(
+            "warp {}, {} wait{} {what}{line}",
+            warp.index,
+            lanes(group.mask),
+            if group.mask.count_ones() == 1 { "s" } else { "" }
+        );
         (text, core.program.location(group.pc as usize).cloned())
     }
 

@@ -24,11 +24,17 @@ pub(crate) struct Group {
 pub(crate) enum State {
     Ready,
     /// Waits for these lanes at the same `.sync` instruction.
-    Sync { members: u32 },
+    Sync {
+        members: u32,
+    },
     /// Waits for these lanes at any `bar.warp.sync`.
-    WarpBarrier { members: u32 },
+    WarpBarrier {
+        members: u32,
+    },
     /// Waits at a barrier of the block.
-    Barrier { id: u8 },
+    Barrier {
+        id: u8,
+    },
 }
 
 /// A warp of a block.

@@ -196,7 +196,9 @@ impl Global {
             (Some((past, a)), u) if near(past) && u.is_none_or(|(before, _)| past <= before) => {
                 Place::After { name: a.name.clone(), base: a.base, size: a.bytes, bytes: past }
             }
-            (_, Some((before, a))) if near(before) => Place::Before { name: a.name.clone(), base: a.base, bytes: before },
+            (_, Some((before, a))) if near(before) => {
+                Place::Before { name: a.name.clone(), base: a.base, bytes: before }
+            }
             _ => Place::Wild,
         }
     }

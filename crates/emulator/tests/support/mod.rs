@@ -1,6 +1,6 @@
 //! What the tests share: a system with typed buffers, and launches from PTX text.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 use warpsmith_emulator::{DevicePointer, Finding, Launch, Manifest, Options, Outcome, Program, System};
 use warpsmith_types::Chip;

@@ -123,15 +123,13 @@ impl Lowering<'_> {
     }
 
     fn inst(&mut self, inst: &Inst) -> Result<(), LowerError> {
-        if let Op::Const(bits) = inst.op {
-            self.out.hold_constant(inst.results[0], bits);
-            return Ok(());
-        }
-        if let Some(location) = self.kernel.location(inst.location) {
-            self.out.source(inst.location, location);
+        match self.kernel.location(inst.location) {
+            // A constant is no instruction.
+            Some(location) if !matches!(inst.op, Op::Const(_)) => self.out.source(inst.location, location),
+            _ => {}
         }
         match &inst.op {
-            Op::Const(_) => {}
+            Op::Const(bits) => self.out.hold_constant(inst.results[0], *bits),
             Op::Param(i) => self.param(inst, *i),
             Op::Special(s) => self.special(inst, *s),
             Op::SharedAddress(id) => self.shared_address(inst, *id),

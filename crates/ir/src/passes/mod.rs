@@ -102,3 +102,27 @@ pub fn optimize(kernel: &mut Kernel) {
         Pass::ORDER.iter().for_each(|pass| pass.apply(kernel));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::parse;
+
+    #[test]
+    fn an_invalid_kernel_is_left_alone() {
+        let kernel = parse("kernel k() {\n  unused %1: u32\n  %0: u32 = add %1, %77\n  set $3, %0\n}").unwrap();
+        let mut after = kernel.clone();
+        Pass::ALL.iter().for_each(|pass| pass.run(&mut after));
+        optimize(&mut after);
+        assert_eq!(after, kernel);
+    }
+
+    #[test]
+    fn names_are_known() {
+        for pass in Pass::ALL {
+            assert_eq!(Pass::from_name(pass.name()), Some(pass));
+            assert!(Pass::ORDER.contains(&pass));
+        }
+        assert_eq!(Pass::from_name("inline"), None);
+    }
+}

@@ -13,7 +13,7 @@
 //! - as a constant or a fill, has no bits beyond its type; as a `for`, does not step by 0; as a `break_if`, is in a loop.
 //!
 //! Each access to memory:
-//! - moves 1, 2, 4 or 8 elements of one type, at most 16 bytes, or 32 as 8 elements of 32 bits;
+//! - moves 1, 2 or 4 elements of one type, at most 16 bytes; or, in global memory, 8 elements of 32 bits;
 //! - has an offset that its width divides, and an address that is aligned to its width as far as that can be proven;
 //! - as a load, has a fill exactly when it has a condition; is read-only only from global memory.
 //!
@@ -38,12 +38,15 @@ pub const MAX_DEPTH: usize = 128;
 /// What a block may have of static shared memory on every target.
 pub const MAX_STATIC_SHARED: u64 = 48 * 1024;
 
+/// What to write where a value leaves its block.
+const CARRY: &str = "a value ends with its block; a mutable register carries one out";
+
 /// Checks a kernel. Everything that is wrong with it is reported at once.
 pub fn verify(kernel: &Kernel) -> Result<(), Report> {
     let mut verifier = Verifier {
         kernel,
         definitions: vec![None; kernel.values.len()],
-        visible: vec![false; kernel.values.len()],
+        scope: vec![Scope::Ahead; kernel.values.len()],
         alignment: Alignment::new(kernel),
         loops: 0,
         diagnostics: vec![],
@@ -58,12 +61,23 @@ pub fn verify(kernel: &Kernel) -> Result<(), Report> {
     }
 }
 
+/// Whether a value can be read.
+#[derive(Clone, Copy, PartialEq)]
+enum Scope {
+    /// Not yet defined.
+    Ahead,
+    /// Defined before, here or around.
+    Open,
+    /// Its block has ended.
+    Closed,
+}
+
 struct Verifier<'k> {
     kernel: &'k Kernel,
     /// Who defines each value.
     definitions: Vec<Option<LocationId>>,
-    /// Whether the instruction at hand may read it.
-    visible: Vec<bool>,
+    /// Where the instruction at hand stands to it.
+    scope: Vec<Scope>,
     alignment: Alignment<'k>,
     /// Loops around the instruction at hand.
     loops: usize,
@@ -175,16 +189,16 @@ impl<'k> Verifier<'k> {
         for inst in block {
             self.inst(inst);
         }
-        for v in block.iter().flat_map(|i| &i.results) {
-            if let Some(visible) = self.visible.get_mut(v.0 as usize) {
-                *visible = false;
-            }
+        for &v in block.iter().flat_map(|i| &i.results) {
+            self.enter(v, Scope::Closed);
         }
     }
 
     fn inst(&mut self, inst: &'k Inst) {
-        // Each operand is looked at, so that each is reported.
-        let unreadable = inst.args.iter().filter(|&&v| !self.readable(v, inst)).count();
+        // Each operand is looked at, so that each is reported, but once.
+        let first = |(i, v): &(usize, &Value)| !inst.args[..*i].contains(v);
+        let operands = inst.args.iter().enumerate().filter(first);
+        let unreadable = operands.filter(|(_, v)| !self.readable(**v, inst)).count();
         let typed = unreadable == 0
             && inst.results.iter().all(|v| (v.0 as usize) < self.kernel.values.len())
             && self.signature(inst);
@@ -192,9 +206,7 @@ impl<'k> Verifier<'k> {
             self.access(inst);
         }
         for &v in &inst.results {
-            if let Some(visible) = self.visible.get_mut(v.0 as usize) {
-                *visible = true;
-            }
+            self.enter(v, Scope::Open);
         }
         if typed {
             self.alignment.define(inst);
@@ -202,32 +214,36 @@ impl<'k> Verifier<'k> {
         let is_loop = matches!(inst.op, Op::For { .. } | Op::Loop { .. });
         self.loops += usize::from(is_loop);
         if let Op::For { index, .. } = inst.op {
-            self.set_visible(index, true);
+            self.enter(index, Scope::Open);
         }
         for block in inst.op.blocks() {
             self.block(block);
         }
         if let Op::For { index, .. } = inst.op {
-            self.set_visible(index, false);
+            self.enter(index, Scope::Closed);
         }
         self.loops -= usize::from(is_loop);
     }
 
-    fn set_visible(&mut self, v: Value, is: bool) {
-        if let Some(visible) = self.visible.get_mut(v.0 as usize) {
-            *visible = is;
+    fn enter(&mut self, v: Value, scope: Scope) {
+        if let Some(place) = self.scope.get_mut(v.0 as usize) {
+            *place = scope;
         }
     }
 
     fn readable(&mut self, v: Value, inst: &Inst) -> bool {
-        let message = match (self.visible.get(v.0 as usize), self.definitions.get(v.0 as usize)) {
-            (Some(true), _) => return true,
-            (Some(false), Some(Some(_))) => {
-                format!("`{}` reads {v} where it is not defined: outside its block, or too early", inst.op.name())
-            }
-            _ => format!("`{}` reads {v}, which nothing defines", inst.op.name()),
+        let defined = self.definitions.get(v.0 as usize).copied().flatten().is_some();
+        let (problem, help) = match self.scope.get(v.0 as usize) {
+            Some(Scope::Open) => return true,
+            Some(Scope::Closed) => ("outside of the block that defines it", Some(CARRY)),
+            Some(Scope::Ahead) if defined => ("before it is defined", None),
+            _ => ("but nothing defines it", None),
         };
+        let message = format!("`{}` reads {v} {problem}", inst.op.name());
         self.error_about(message, inst.location, v, "defined here");
+        if let (Some(help), Some(last)) = (help, self.diagnostics.last_mut()) {
+            last.help = Some(help.into());
+        }
         false
     }
 
@@ -266,10 +282,11 @@ impl<'k> Verifier<'k> {
         let element = self.kernel.type_of(ty).bytes();
         let width = element * elements as u32;
         let name = inst.op.name();
-        if !matches!(elements, 1 | 2 | 4 | 8) || width > 16 && !(elements == 8 && element == 4) {
-            let message = format!("no `{name}` moves {elements} elements of {element} bytes at once");
+        let wide = elements == 8 && element == 4 && space == Space::Global;
+        if !(wide || matches!(elements, 1 | 2 | 4) && width <= 16) {
+            let message = format!("no {} `{name}` moves {elements} elements of {element} bytes at once", space.name());
             self.error(message, inst.location).help =
-                Some("1, 2, 4 or 8 elements, 16 bytes in all; or 8 elements of 4 bytes".into());
+                Some("1, 2 or 4 elements of 16 bytes in all; or 8 elements of 4 bytes in global memory".into());
             return;
         }
         if offset.unsigned_abs() % width != 0 {
@@ -280,10 +297,7 @@ impl<'k> Verifier<'k> {
             return;
         }
         if let Some((root, problem)) = self.alignment.problem(inst.args[0], offset, width) {
-            let space = match space {
-                Space::Global => "global",
-                Space::Shared => "shared",
-            };
+            let space = space.name();
             self.error_about(
                 format!("a {space} `{name}` of {width} bytes, but {problem}"),
                 inst.location,

@@ -1,4 +1,4 @@
-//! A reference evaluator: one thread, a memory of words, each operation as the PTX manual describes it. It shares no
+//! A reference evaluator: one thread, a memory of bytes, each operation as the PTX manual describes it. It shares no
 //! code with the passes.
 //!
 //! Where PTX leaves a result open, it is fixed here to anything, so that a pass that relies on one is found out.
@@ -9,8 +9,22 @@ use warpsmith_ir::{Binary, Block, Comparison, Inst, Kernel, Op, Type, Unary, Val
 /// What a run leaves behind.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Bits by address and width.
-    pub memory: BTreeMap<(u64, u32), u64>,
+    /// The bytes that were written.
+    pub memory: BTreeMap<u64, u8>,
+}
+
+impl Outcome {
+    fn read(&self, address: u64, bytes: u32) -> u64 {
+        // Memory nobody wrote holds something that depends on the place.
+        let byte = |a: u64| self.memory.get(&a).copied().unwrap_or((a.wrapping_mul(0x9e37_79b9) >> 16) as u8);
+        (0..bytes).rev().fold(0, |bits, i| bits << 8 | u64::from(byte(address.wrapping_add(i.into()))))
+    }
+
+    fn write(&mut self, address: u64, bytes: u32, bits: u64) {
+        for i in 0..bytes {
+            self.memory.insert(address.wrapping_add(i.into()), (bits >> (8 * i)) as u8);
+        }
+    }
 }
 
 enum Flow {
@@ -62,9 +76,7 @@ impl Machine<'_> {
                 for (i, &v) in inst.results.iter().enumerate() {
                     let ty = self.kernel.type_of(v);
                     let address = args[0].wrapping_add_signed((*offset).into()) + u64::from(ty.bytes()) * i as u64;
-                    let stored = self.outcome.memory.get(&(address, ty.bytes())).copied();
-                    // Memory nobody wrote holds something that depends on the place.
-                    let bits = stored.unwrap_or(address.wrapping_mul(0x9e37_79b9_7f4a_7c15)) & ty.mask();
+                    let bits = self.outcome.read(address, ty.bytes());
                     self.values[v.0 as usize] = if runs { bits } else { fill.unwrap() };
                 }
             }
@@ -74,7 +86,7 @@ impl Machine<'_> {
                     for (i, &bits) in args[1..end].iter().enumerate() {
                         let bytes = self.kernel.type_of(inst.args[1]).bytes();
                         let address = args[0].wrapping_add_signed((*offset).into()) + u64::from(bytes) * i as u64;
-                        self.outcome.memory.insert((address, bytes), bits);
+                        self.outcome.write(address, bytes, bits);
                     }
                 }
             }

@@ -4,8 +4,8 @@
 //! `x` and `y` are (rows, dim), `weight` is (dim); bf16, f16 or f32, each of its own dtype; `dim` from 1 to 49,152, any
 //! number of rows, rows any stride ≥ `dim` apart. Arithmetic is f32. `y` may be `x` itself.
 //!
-//! Squares are formed in f32: from |x| about 1.8·10¹⁹ on they overflow, and the row becomes 0, as in PyTorch. NaN passes
-//! through the whole row.
+//! The sum of squares is formed in f32: where it passes 3.4·10³⁸ (a row whose norm is above 1.8·10¹⁹) the row becomes 0, as
+//! in PyTorch. NaN passes through the whole row.
 
 mod kernel;
 mod plan;
@@ -45,7 +45,21 @@ pub fn bind(
     eps: f32,
     device: &Device,
 ) -> Result<Bound, LaunchError> {
-    let kernel = RmsNorm::plan(x, weight, y, eps)?;
+    bind_plan(RmsNorm::plan(x, weight, y, eps)?, x, weight, y, eps, device)
+}
+
+/// The same for a kernel of the caller's choice, as [`plan`] gives one, with another [`RowPlan`](crate::rows::RowPlan).
+///
+/// # Errors
+/// As [`rms_norm`].
+pub fn bind_plan(
+    kernel: RmsNorm,
+    x: &TensorArg,
+    weight: Option<&TensorArg>,
+    y: &mut TensorArg,
+    eps: f32,
+    device: &Device,
+) -> Result<Bound, LaunchError> {
     KERNELS.get(kernel).bind(&RmsNormArgs { x, weight, y, eps }, device)
 }
 

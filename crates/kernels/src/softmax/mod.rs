@@ -47,7 +47,14 @@ pub fn softmax(x: &TensorArg, y: &mut TensorArg, stream: &Stream) -> Result<Laun
 /// # Errors
 /// As [`softmax`].
 pub fn bind(x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Bound, LaunchError> {
-    let kernel = Softmax::plan(x, y)?;
+    bind_plan(Softmax::plan(x, y)?, x, y, device)
+}
+
+/// The same for a kernel of the caller's choice, as [`plan`] gives one, with another [`RowPlan`](crate::rows::RowPlan).
+///
+/// # Errors
+/// As [`softmax`].
+pub fn bind_plan(kernel: Softmax, x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Bound, LaunchError> {
     KERNELS.get(kernel).bind(&SoftmaxArgs { x, y }, device)
 }
 

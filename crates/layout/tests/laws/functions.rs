@@ -78,7 +78,7 @@ proptest! {
         prop_assert!(must(b.shape().is_compatible(r.shape()))?);
         for i in samples(must(b.size())?, seed) {
             let inner = must(b.at(i))?;
-            prop_assert_eq!(must(r.at(i))?, or_refused!(a.at(inner)), "at {} of {} o {} = {}", i, a, b, r);
+            prop_assert_eq!(or_refused!(r.at(i)), or_refused!(a.at(inner)), "at {} of {} o {} = {}", i, a, b, r);
         }
     }
 
@@ -118,7 +118,7 @@ proptest! {
 
     #[test]
     fn complement_of_an_overlap_is_refused(n in 2i64..50, m in 2i64..50, d in 1i64..50) {
-        prop_assume!(d < n);
+        let d = 1 + d % (n - 1);
         let overlapping = must(Layout::new((n, m), (1, d)))?;
         let refusal = overlapping.complement(n * m);
         prop_assert!(matches!(
@@ -150,7 +150,8 @@ proptest! {
         let l = or_refused!(a.left_inverse());
         for i in samples(must(a.size())?, seed) {
             let at = must(a.at(i))?;
-            prop_assert_eq!(must(a.at(must(l.at(at))?))?, at, "{} and {}", a, l);
+            // Where modes overlap, an index may be too large for 64 bits.
+            prop_assert_eq!(or_refused!(a.at(or_refused!(l.at(at)))), at, "{} and {}", a, l);
         }
     }
 
@@ -191,7 +192,7 @@ proptest! {
         let (tile, n) = (must(d.mode(0))?, must(t.size())?);
         prop_assert_eq!(must(tile.size())?, n);
         for i in samples(n, seed) {
-            prop_assert_eq!(must(tile.at(i))?, or_refused!(a.at(must(t.at(i))?)));
+            prop_assert_eq!(or_refused!(tile.at(i)), or_refused!(a.at(must(t.at(i))?)));
         }
         prop_assert!(i128::from(must(must(d.mode(1))?.size())?) * i128::from(n) >= i128::from(must(a.size())?));
     }
@@ -202,7 +203,7 @@ proptest! {
         prop_assert_eq!(must(p.mode(0))?, a.clone());
         let back = or_refused!(p.left_inverse());
         for i in samples(or_refused!(p.size()), seed) {
-            let at = must(p.at(i))?;
+            let at = or_refused!(p.at(i));
             prop_assert_eq!(must(back.at(at))?, i, "{} x {} = {}", a, b, p);
         }
         // Blocked and raked hold the same elements, arranged otherwise.

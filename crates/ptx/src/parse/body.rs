@@ -16,7 +16,7 @@ use crate::table;
 pub(super) fn parse(
     cursor: &mut Cursor<'_>,
     function: &mut Function,
-    scopes: &mut Scopes,
+    scopes: &mut Scopes<'_>,
     labels: &Labels<'_>,
 ) -> Result<(), ParseError> {
     if cursor.peek() != Token::Mark('{') {
@@ -26,7 +26,7 @@ pub(super) fn parse(
     loop {
         match cursor.peek() {
             Token::Mark('{') => {
-                scopes.enter();
+                scopes.enter().map_err(|kind| cursor.error(kind))?;
                 for (at, name) in labels.get(&cursor.at).into_iter().flatten() {
                     scopes.label(name).map_err(|kind| cursor.error_at(*at, kind))?;
                 }
@@ -73,7 +73,7 @@ pub(super) fn parse(
 }
 
 /// `.reg .b32 %r<10>, %x;`.
-fn registers(cursor: &mut Cursor<'_>, scopes: &mut Scopes) -> Result<(), ParseError> {
+fn registers(cursor: &mut Cursor<'_>, scopes: &mut Scopes<'_>) -> Result<(), ParseError> {
     cursor.next();
     if let Token::Dot(word @ ("v2" | "v4")) = cursor.peek() {
         return Err(cursor.error(ParseErrorKind::Unsupported(format!("a register of `.{word}`"))));
@@ -101,7 +101,7 @@ fn variables(
     cursor: &mut Cursor<'_>,
     linkage: Linkage,
     function: &mut Function,
-    scopes: &mut Scopes,
+    scopes: &mut Scopes<'_>,
 ) -> Result<(), ParseError> {
     let at = cursor.at;
     for mut variable in variable::variables(cursor, linkage)? {
@@ -138,7 +138,7 @@ fn source_line(cursor: &mut Cursor<'_>) -> Result<SourceLine, ParseError> {
     Ok(SourceLine { file, line, column, inlined_at })
 }
 
-fn instruction(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<Instruction, ParseError> {
+fn instruction(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Instruction, ParseError> {
     let guard = if cursor.eat('@') {
         let negated = cursor.eat('!');
         Some(Guard { register: operand::register(cursor, scopes)?, negated })

@@ -49,6 +49,9 @@ pub enum ParseErrorKind {
     /// A name that is declared twice in its scope.
     #[error("`{0}` is declared twice")]
     Duplicate(String),
+    /// Scopes inside scopes inside scopes.
+    #[error("more than {0} scopes inside one another")]
+    TooDeep(usize),
     /// More registers than any function has.
     #[error("more than {0} registers")]
     TooManyRegisters(usize),

@@ -4,9 +4,9 @@ use super::body;
 use super::cursor::Cursor;
 use super::error::{ParseError, ParseErrorKind};
 use super::lexer::Token;
-use super::scope::{Meaning, Scopes};
+use super::scope::{Names, Scopes};
 use super::variable;
-use crate::module::{Directives, Function, FunctionKind, Linkage, Module, Symbol};
+use crate::module::{Directives, Function, FunctionKind, Linkage};
 use rustc_hash::FxHashMap;
 
 /// Labels directly inside a brace, by the brace's place.
@@ -15,7 +15,7 @@ pub(super) type Labels<'a> = FxHashMap<usize, Vec<(usize, &'a str)>>;
 pub(super) fn parse<'a>(
     cursor: &mut Cursor<'a>,
     linkage: Linkage,
-    module: &Module,
+    names: &mut Names,
     labels: &Labels<'a>,
 ) -> Result<Function, ParseError> {
     let kind = match cursor.next() {
@@ -27,6 +27,7 @@ pub(super) fn parse<'a>(
         function.results = variable::parameters(cursor)?;
     }
     function.name = cursor.name()?.into();
+    names.function(&function.name);
     if cursor.peek() == Token::Mark('(') {
         function.parameters = variable::parameters(cursor)?;
     }
@@ -36,17 +37,9 @@ pub(super) fn parse<'a>(
         return Ok(function);
     }
 
-    let mut scopes = Scopes::default();
-    scopes.enter();
-    for (i, variable) in module.variables.iter().enumerate() {
-        let name = scopes.unique(&variable.name);
-        scopes.declare(&name, Meaning::Symbol(Symbol::Global(i as u32))).map_err(|kind| cursor.error(kind))?;
-    }
-    scopes.enter();
+    let mut scopes = Scopes::new(names);
     for (i, parameter) in function.parameters.iter().chain(&function.results).enumerate() {
-        scopes.unique(&parameter.name);
-        let meaning = Meaning::Symbol(Symbol::Parameter(i as u32));
-        scopes.declare(&parameter.name, meaning).map_err(|kind| cursor.error(kind))?;
+        scopes.parameter(&parameter.name, i as u32).map_err(|kind| cursor.error(kind))?;
     }
     body::parse(cursor, &mut function, &mut scopes, labels)?;
     function.registers = scopes.registers;

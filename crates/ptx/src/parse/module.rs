@@ -4,8 +4,10 @@ use super::cursor::Cursor;
 use super::error::{ParseError, ParseErrorKind};
 use super::function;
 use super::lexer::Token;
+use super::scope::{Meaning, Names};
 use super::variable;
-use crate::module::{File, Linkage, Module, Statement};
+use crate::instruction::Operand;
+use crate::module::{File, Linkage, Module, Statement, Symbol};
 use rustc_hash::FxHashMap;
 use warpsmith_types::{PtxVersion, Target};
 
@@ -13,25 +15,34 @@ pub(super) fn parse(mut cursor: Cursor<'_>) -> Result<Module, ParseError> {
     let mut module = header(&mut cursor)?;
     let labels: FxHashMap<usize, _> = cursor.labels_by_brace().into_iter().collect();
     let mut strings = FxHashMap::default();
+    let mut names = Names::default();
+    // Where each function stands in the module.
+    let mut places: FxHashMap<String, usize> = FxHashMap::default();
     while cursor.peek() != Token::End {
         let start = cursor.at;
         let linkage = variable::linkage(&mut cursor);
         match cursor.peek() {
             Token::Dot("entry" | "func") => {
-                let function = function::parse(&mut cursor, linkage, &module, &labels)?;
-                // A declaration gives way to the definition.
-                module.functions.retain(|f| f.name != function.name || f.linkage != Linkage::Extern);
-                if module.functions.iter().any(|f| f.name == function.name) {
-                    if function.linkage == Linkage::Extern {
-                        continue;
+                let function = function::parse(&mut cursor, linkage, &mut names, &labels)?;
+                match places.get(&function.name).and_then(|i| module.functions.get_mut(*i)) {
+                    None => {
+                        places.insert(function.name.clone(), module.functions.len());
+                        module.functions.push(function);
                     }
-                    return Err(cursor.error_at(start, ParseErrorKind::Duplicate(function.name)));
+                    Some(_) if function.linkage == Linkage::Extern => {}
+                    // The definition comes after the functions before it, wherever it was declared.
+                    Some(declared) if declared.linkage == Linkage::Extern => {
+                        declared.name.clear();
+                        places.insert(function.name.clone(), module.functions.len());
+                        module.functions.push(function);
+                    }
+                    Some(_) => return Err(cursor.error_at(start, ParseErrorKind::Duplicate(function.name))),
                 }
-                module.functions.push(function);
             }
             token if variable::space(token).is_some() => {
                 for variable in variable::variables(&mut cursor, linkage)? {
-                    if module.variables.iter().any(|v| v.name == variable.name) {
+                    let meaning = Meaning::Symbol(Symbol::Global(module.variables.len() as u32));
+                    if names.meanings.insert(variable.name.clone(), meaning).is_some() {
                         return Err(cursor.error_at(start, ParseErrorKind::Duplicate(variable.name)));
                     }
                     module.variables.push(variable);
@@ -46,6 +57,9 @@ pub(super) fn parse(mut cursor: Cursor<'_>) -> Result<Module, ParseError> {
         }
     }
     name_inlined(&mut module, &strings);
+    // Declarations that a definition replaced have lost their names.
+    module.functions.retain(|f| !f.name.is_empty());
+    place_calls(&mut module, &names.functions);
     Ok(module)
 }
 
@@ -132,6 +146,23 @@ fn flush<'a>(label: &mut Option<&'a str>, bytes: &mut Vec<u8>, strings: &mut FxH
         strings.insert(label, String::from_utf8_lossy(bytes).into_owned());
     }
     bytes.clear();
+}
+
+/// Gives calls the place of their function in the module instead of the place of its name.
+fn place_calls(module: &mut Module, functions: &[String]) {
+    let of_name: FxHashMap<&str, u32> =
+        module.functions.iter().zip(0..).map(|(function, place)| (function.name.as_str(), place)).collect();
+    let places: Vec<u32> = functions.iter().map(|f| of_name.get(f.as_str()).copied().unwrap_or(u32::MAX)).collect();
+    for statement in module.functions.iter_mut().flat_map(|f| &mut f.body) {
+        let Statement::Instruction(instruction) = statement else { continue };
+        for operand in &mut instruction.operands {
+            if let Operand::Symbol(Symbol::Function(name), _) = operand
+                && let Some(place) = places.get(*name as usize)
+            {
+                *name = *place;
+            }
+        }
+    }
 }
 
 /// `.loc` mentions an inlined function by the label of its name, which comes at the end of the file.

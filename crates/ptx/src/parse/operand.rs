@@ -8,10 +8,11 @@ use crate::instruction::{Address, Base, Immediate, Instruction, Operand, Registe
 use crate::syntax::{SpecialRegister, Type};
 use crate::table::{Form, Shape};
 
-pub(super) fn parse(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<Operand, ParseError> {
+pub(super) fn parse(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Operand, ParseError> {
     match cursor.peek() {
         Token::Mark('[') => Ok(Operand::Address(address(cursor, scopes)?)),
-        Token::Mark('{') => Ok(Operand::Vector(vector(cursor, scopes)?)),
+        Token::Mark('{') => Ok(Operand::Vector(list(cursor, scopes, ['{', '}'])?)),
+        Token::Mark('(') => Ok(Operand::Vector(list(cursor, scopes, ['(', ')'])?)),
         _ => {
             let first = scalar(cursor, scopes)?;
             if cursor.eat('|') {
@@ -24,7 +25,7 @@ pub(super) fn parse(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<Operand,
 }
 
 /// A register by name.
-pub(super) fn register(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<RegisterId, ParseError> {
+pub(super) fn register(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<RegisterId, ParseError> {
     let at = cursor.at;
     let name = cursor.name()?;
     match scopes.find(name) {
@@ -37,7 +38,7 @@ pub(super) fn register(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<Regis
     }
 }
 
-fn scalar(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<Operand, ParseError> {
+fn scalar(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Operand, ParseError> {
     match cursor.peek() {
         Token::Mark('!') => {
             cursor.next();
@@ -77,20 +78,23 @@ fn special(cursor: &mut Cursor<'_>, name: &str) -> Result<Operand, ParseError> {
     special.map(Operand::Special).ok_or_else(|| cursor.error_at(at, ParseErrorKind::UnknownName(full)))
 }
 
-/// `{a, b}`; no vectors inside.
-fn vector(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<Vec<Operand>, ParseError> {
-    cursor.expect('{')?;
+/// `{a, b}`, or `(a, b)` in a call; no lists inside.
+fn list(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>, marks: [char; 2]) -> Result<Vec<Operand>, ParseError> {
+    cursor.expect(marks[0])?;
     let mut parts = vec![];
+    if cursor.eat(marks[1]) {
+        return Ok(parts);
+    }
     loop {
         parts.push(scalar(cursor, scopes)?);
         if !cursor.eat(',') {
-            cursor.expect('}')?;
+            cursor.expect(marks[1])?;
             return Ok(parts);
         }
     }
 }
 
-fn address(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<Address, ParseError> {
+fn address(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Address, ParseError> {
     cursor.expect('[')?;
     let (base, start) = match cursor.peek() {
         Token::Name(name) => {
@@ -108,7 +112,7 @@ fn address(cursor: &mut Cursor<'_>, scopes: &Scopes) -> Result<Address, ParseErr
     let at = cursor.at;
     let offset = offset(cursor)?.checked_add(start);
     let offset = offset.ok_or_else(|| cursor.error_at(at, ParseErrorKind::Number(start.to_string())))?;
-    let coordinates = if cursor.eat(',') { vector(cursor, scopes)? } else { vec![] };
+    let coordinates = if cursor.eat(',') { list(cursor, scopes, ['{', '}'])? } else { vec![] };
     cursor.expect(']')?;
     Ok(Address { base, offset, coordinates })
 }

@@ -17,9 +17,31 @@ pub(super) enum Meaning {
     Label(LabelId),
 }
 
-/// The scopes that are open, the outermost first.
+/// No function nests deeper: every use of a name looks through the scopes.
+const MOST_SCOPES: usize = 200;
+
+/// What the names of a module stand for.
 #[derive(Default)]
-pub(super) struct Scopes {
+pub(super) struct Names {
+    pub(super) meanings: FxHashMap<String, Meaning>,
+    /// Functions in the order in which their names came. In a body they are known by that place; only the whole file
+    /// says which of the module's functions it is.
+    pub(super) functions: Vec<String>,
+}
+
+impl Names {
+    pub(super) fn function(&mut self, name: &str) {
+        let place = self.functions.len() as u32;
+        self.meanings.entry(name.into()).or_insert_with(|| {
+            self.functions.push(name.into());
+            Meaning::Symbol(Symbol::Function(place))
+        });
+    }
+}
+
+/// The scopes of a function that are open, the outermost first.
+pub(super) struct Scopes<'m> {
+    module: &'m Names,
     open: Vec<FxHashMap<String, Meaning>>,
     /// Names that are taken in the function, whatever the scope.
     taken: FxHashSet<String>,
@@ -29,9 +51,25 @@ pub(super) struct Scopes {
     pub(super) labels: Vec<Label>,
 }
 
-impl Scopes {
-    pub(super) fn enter(&mut self) {
+impl<'m> Scopes<'m> {
+    /// The scope of the parameters, inside the module's.
+    pub(super) fn new(module: &'m Names) -> Scopes<'m> {
+        Scopes {
+            module,
+            open: vec![FxHashMap::default()],
+            taken: FxHashSet::default(),
+            copies: FxHashMap::default(),
+            registers: vec![],
+            labels: vec![],
+        }
+    }
+
+    pub(super) fn enter(&mut self) -> Result<(), ParseErrorKind> {
+        if self.open.len() > MOST_SCOPES {
+            return Err(ParseErrorKind::TooDeep(MOST_SCOPES));
+        }
         self.open.push(FxHashMap::default());
+        Ok(())
     }
 
     pub(super) fn leave(&mut self) {
@@ -43,7 +81,8 @@ impl Scopes {
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Meaning> {
-        self.open.iter().rev().find_map(|scope| scope.get(name).copied())
+        let inside = self.open.iter().rev().find_map(|scope| scope.get(name));
+        inside.or_else(|| self.module.meanings.get(name)).copied()
     }
 
     pub(super) fn declare(&mut self, name: &str, meaning: Meaning) -> Result<(), ParseErrorKind> {
@@ -54,10 +93,16 @@ impl Scopes {
         }
     }
 
+    /// A parameter keeps its name, even one that the module has too.
+    pub(super) fn parameter(&mut self, name: &str, index: u32) -> Result<(), ParseErrorKind> {
+        self.taken.insert(name.into());
+        self.declare(name, Meaning::Symbol(Symbol::Parameter(index)))
+    }
+
     /// The name itself, or when another scope has it, one made from it.
     pub(super) fn unique(&mut self, name: &str) -> String {
         let mut unique = name.to_string();
-        while !self.taken.insert(unique.clone()) {
+        while self.module.meanings.contains_key(&unique) || !self.taken.insert(unique.clone()) {
             let copy = self.copies.entry(name.into()).or_insert(1);
             *copy += 1;
             unique = format!("{name}_{copy}");

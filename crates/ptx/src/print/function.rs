@@ -12,18 +12,7 @@ pub(super) fn write(
     module: Option<&Module>,
     strings: &DebugStrings<'_>,
 ) -> fmt::Result {
-    f.write_str(module::linkage(function.linkage))?;
-    f.write_str(match function.kind {
-        FunctionKind::Entry => ".entry ",
-        FunctionKind::Device => ".func ",
-    })?;
-    if !function.results.is_empty() {
-        write_parameters(f, &function.results)?;
-        f.write_str(" ")?;
-    }
-    f.write_str(&function.name)?;
-    write_parameters(f, &function.parameters)?;
-    write_directives(f, &function.directives)?;
+    write_head(f, function)?;
     if function.linkage == Linkage::Extern {
         return f.write_str(";\n");
     }
@@ -52,6 +41,28 @@ pub(super) fn write(
         }
     }
     f.write_str("}\n")
+}
+
+/// Everything before the body.
+fn write_head(f: &mut fmt::Formatter<'_>, function: &Function) -> fmt::Result {
+    f.write_str(module::linkage(function.linkage))?;
+    f.write_str(match function.kind {
+        FunctionKind::Entry => ".entry ",
+        FunctionKind::Device => ".func ",
+    })?;
+    if !function.results.is_empty() {
+        write_parameters(f, &function.results)?;
+        f.write_str(" ")?;
+    }
+    f.write_str(&function.name)?;
+    write_parameters(f, &function.parameters)?;
+    write_directives(f, &function.directives)
+}
+
+/// Announces a function that is called before it comes.
+pub(super) fn write_declaration(f: &mut fmt::Formatter<'_>, function: &Function) -> fmt::Result {
+    write_head(f, function)?;
+    f.write_str(";\n")
 }
 
 fn write_parameters(f: &mut fmt::Formatter<'_>, parameters: &[Parameter]) -> fmt::Result {

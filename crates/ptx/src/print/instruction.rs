@@ -2,6 +2,7 @@
 
 use super::Names;
 use crate::instruction::{Address, Base, Immediate, Instruction, Operand};
+use crate::syntax::Opcode;
 use std::fmt;
 
 pub(super) fn write(f: &mut fmt::Formatter<'_>, instruction: &Instruction, names: Names<'_>) -> fmt::Result {
@@ -16,7 +17,10 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, instruction: &Instruction, names
     }
     for (i, operand) in instruction.operands.iter().enumerate() {
         f.write_str(if i == 0 { " " } else { ", " })?;
-        write_operand(f, operand, names)?;
+        match operand {
+            Operand::Vector(parts) if instruction.opcode == Opcode::Call => write_list(f, ["(", ")"], parts, names)?,
+            operand => write_operand(f, operand, names)?,
+        }
     }
     f.write_str(";")
 }
@@ -27,7 +31,7 @@ fn write_operand(f: &mut fmt::Formatter<'_>, operand: &Operand, names: Names<'_>
         Operand::Immediate(value) => write!(f, "{value}"),
         Operand::Special(special) => write!(f, "%{special}"),
         Operand::Address(address) => write_address(f, address, names),
-        Operand::Vector(parts) => write_vector(f, parts, names),
+        Operand::Vector(parts) => write_list(f, ["{", "}"], parts, names),
         Operand::Pair(a, b) => {
             write_operand(f, a, names)?;
             f.write_str("|")?;
@@ -46,15 +50,15 @@ fn write_operand(f: &mut fmt::Formatter<'_>, operand: &Operand, names: Names<'_>
     }
 }
 
-fn write_vector(f: &mut fmt::Formatter<'_>, parts: &[Operand], names: Names<'_>) -> fmt::Result {
-    f.write_str("{")?;
+fn write_list(f: &mut fmt::Formatter<'_>, marks: [&str; 2], parts: &[Operand], names: Names<'_>) -> fmt::Result {
+    f.write_str(marks[0])?;
     for (i, part) in parts.iter().enumerate() {
         if i > 0 {
             f.write_str(", ")?;
         }
         write_operand(f, part, names)?;
     }
-    f.write_str("}")
+    f.write_str(marks[1])
 }
 
 fn write_address(f: &mut fmt::Formatter<'_>, address: &Address, names: Names<'_>) -> fmt::Result {
@@ -69,7 +73,7 @@ fn write_address(f: &mut fmt::Formatter<'_>, address: &Address, names: Names<'_>
     }
     if !address.coordinates.is_empty() {
         f.write_str(", ")?;
-        write_vector(f, &address.coordinates, names)?;
+        write_list(f, ["{", "}"], &address.coordinates, names)?;
     }
     f.write_str("]")
 }

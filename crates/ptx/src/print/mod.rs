@@ -53,6 +53,10 @@ impl Names<'_> {
                 let variable = self.module.and_then(|module| module.variables.get(i as usize));
                 (variable.map(|v| &v.name), "global", i)
             }
+            Symbol::Function(i) => {
+                let function = self.module.and_then(|module| module.functions.get(i as usize));
+                (function.map(|f| &f.name), "function", i)
+            }
         };
         match name {
             Some(name) => f.write_str(name),

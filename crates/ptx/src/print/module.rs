@@ -1,7 +1,9 @@
 //! The module: header, variables, functions, files, debug strings.
 
 use super::{DebugStrings, function};
-use crate::module::{Linkage, Module, Variable};
+use crate::instruction::Operand;
+use crate::module::{Linkage, Module, Symbol, Variable};
+use crate::syntax::Opcode;
 use std::fmt;
 
 pub(super) fn write(f: &mut fmt::Formatter<'_>, module: &Module) -> fmt::Result {
@@ -13,6 +15,10 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, module: &Module) -> fmt::Result 
         write_variable(f, variable)?;
     }
     let strings = DebugStrings::of(&module.functions);
+    for index in called_early(module) {
+        f.write_str("\n")?;
+        function::write_declaration(f, &module.functions[index])?;
+    }
     for function in &module.functions {
         f.write_str("\n")?;
         function::write(f, function, Some(module), &strings)?;
@@ -35,6 +41,25 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, module: &Module) -> fmt::Result 
         f.write_str("}\n")?;
     }
     Ok(())
+}
+
+/// The functions that another calls before they come.
+fn called_early(module: &Module) -> Vec<usize> {
+    let mut early = vec![];
+    for (caller, function) in module.functions.iter().enumerate() {
+        for operand in function.instructions().filter(|i| i.opcode == Opcode::Call).flat_map(|i| &i.operands) {
+            if let Operand::Symbol(Symbol::Function(callee), _) = operand
+                && let callee = *callee as usize
+                && callee > caller
+                && module.functions.get(callee).is_some_and(|f| f.linkage != Linkage::Extern)
+            {
+                early.push(callee);
+            }
+        }
+    }
+    early.sort_unstable();
+    early.dedup();
+    early
 }
 
 pub(super) const fn linkage(linkage: Linkage) -> &'static str {

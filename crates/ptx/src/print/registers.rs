@@ -28,9 +28,11 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, registers: &[Register]) -> fmt::
     Ok(())
 }
 
-/// How many names from the first on are `x0`, `x1`, `x2`, ….
+/// How many names from the first on are `x0`, `x1`, `x2`, …. A range after a digit, as in `x1<2>`, is no range to the
+/// assembler.
 fn run_from_zero(names: &[&str]) -> usize {
-    let Some(prefix) = names.first().and_then(|n| n.strip_suffix('0')).filter(|p| !p.is_empty()) else { return 0 };
+    let prefix = names.first().and_then(|n| n.strip_suffix('0'));
+    let Some(prefix) = prefix.filter(|p| !p.is_empty() && !p.ends_with(|c: char| c.is_ascii_digit())) else { return 0 };
     let counts = |(i, name): (usize, &&str)| name.strip_prefix(prefix).is_some_and(|n| n == i.to_string());
     names.iter().enumerate().take_while(|(i, name)| counts((*i, name))).count()
 }

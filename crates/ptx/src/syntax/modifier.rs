@@ -86,7 +86,8 @@ super::words! {
         Add = "add", Min = "min", Max = "max", Inc = "inc", Dec = "dec", Cas = "cas", Exch = "exch", Noftz = "noftz",
         // asynchronous copies
         Async = "async", CommitGroup = "commit_group", WaitGroup = "wait_group", WaitAll = "wait_all",
-        Noinc = "noinc", Prefetch = "prefetch", Bulk = "bulk", Mbarrier = "mbarrier", Reduce = "reduce", Tensor = "tensor", Read = "read",
+        Noinc = "noinc", Prefetch = "prefetch", Bulk = "bulk", Mbarrier = "mbarrier", Reduce = "reduce",
+        Tensor = "tensor", Read = "read",
         MbarrierCompleteTxBytes = "mbarrier::complete_tx::bytes", BulkGroup = "bulk_group",
         MulticastCluster = "multicast::cluster", Tile = "tile", D1 = "1d", D2 = "2d", D3 = "3d", D4 = "4d", D5 = "5d",
         // matrices

@@ -1,8 +1,9 @@
 //! A row, ready to be matched.
 
 use super::row::{Effect, Row};
-use super::sets;
+use super::{floors, rules};
 use crate::instruction::{Instruction, Operand};
+use crate::module::Symbol;
 use crate::syntax::{Modifier, Opcode, Type, Word};
 use warpsmith_types::{PtxVersion, Target};
 
@@ -101,6 +102,10 @@ pub enum Shape {
     },
     /// A place to jump to.
     Label,
+    /// A function.
+    Function,
+    /// What a call passes: parameters, registers, literals.
+    List,
 }
 
 /// One operand of a form.
@@ -142,7 +147,7 @@ impl Form {
                 _ => return false,
             }
         }
-        rest.is_empty() && sets::go_together(self.opcode, modifiers)
+        rest.is_empty() && rules::go_together(self.opcode, modifiers)
     }
 
     /// The same modifiers in the form's order, if they are its modifiers in another. Types, and state spaces, do not
@@ -157,7 +162,7 @@ impl Form {
                 None => return None,
             }
         }
-        let ordered = |m: &&Modifier| matches!(m, Modifier::Type(_)) || sets::is_space(**m);
+        let ordered = |m: &&Modifier| matches!(m, Modifier::Type(_)) || rules::is_space(**m);
         let same = arranged.iter().filter(ordered).eq(modifiers.iter().filter(ordered));
         (rest.is_empty() && same && self.takes_modifiers(&arranged)).then_some(arranged)
     }
@@ -232,12 +237,12 @@ impl Form {
     /// The smallest version and target that have this instruction: the row's, and those of its modifiers and special
     /// registers.
     pub fn floor(&self, instruction: &Instruction) -> (PtxVersion, Target) {
-        let modifiers = instruction.modifiers.iter().filter_map(|m| sets::modifier_floor(instruction, *m));
+        let modifiers = instruction.modifiers.iter().filter_map(|m| floors::of_modifier(instruction, *m));
         let specials = instruction.operands.iter().filter_map(|o| match o {
-            Operand::Special(s) => sets::special_floor(*s),
+            Operand::Special(s) => floors::of_special(*s),
             _ => None,
         });
-        modifiers.chain(specials).chain(sets::width_floor(instruction)).fold(
+        modifiers.chain(specials).chain(floors::of_width(instruction)).fold(
             (self.row.version, self.row.target),
             |(version, target), (v, t)| {
                 // What one chip alone has is above every plain target.
@@ -253,6 +258,8 @@ impl OperandForm {
         let result = self.role != Role::Source;
         match (&self.shape, operand) {
             (Shape::Label, operand) => matches!(operand, Operand::Label(_)),
+            (Shape::Function, operand) => matches!(operand, Operand::Symbol(Symbol::Function(_), 0)),
+            (Shape::List, operand) => matches!(operand, Operand::Vector(_)),
             (Shape::Address { tensor }, Operand::Address(a)) => *tensor != a.coordinates.is_empty(),
             (Shape::Value(value), operand) => value.fits(operand, result, instruction),
             (Shape::Pair { first, second, .. }, Operand::Pair(a, b)) => {

@@ -4,10 +4,12 @@
 //! its text read. [`resolve`] finds the form of an instruction. Rows stand in `rows`, a file per family.
 
 mod error;
+mod floors;
 mod form;
 mod notation;
 mod row;
 mod rows;
+mod rules;
 pub mod sets;
 
 pub use error::FormError;

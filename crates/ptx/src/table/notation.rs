@@ -1,4 +1,4 @@
-//! Reads the notation of a [`Row`] into slots and operands.
+//! Reads the notation of a [`Row`](super::Row) into slots and operands.
 
 use super::form::{Lanes, OperandForm, Presence, Role, Shape, Slot, TypeOf, ValueForm};
 use super::sets::SETS;
@@ -94,6 +94,14 @@ fn operand(text: &'static str) -> Result<OperandForm, NotationError> {
             None => (inner, false),
         };
         return Ok(OperandForm { name, role: Role::Source, presence, shape: Shape::Address { tensor } });
+    }
+    if let Some(inner) = text.strip_prefix('(') {
+        let (name, after) = inner.split_once(')').ok_or_else(error)?;
+        let presence = presence(after).ok_or_else(error)?;
+        return Ok(OperandForm { name, role: Role::Source, presence, shape: Shape::List });
+    }
+    if let Some(name) = text.strip_suffix(":function") {
+        return Ok(OperandForm { name, role: Role::Source, presence: Presence::Always, shape: Shape::Function });
     }
     let (first, second) = match text.split_once('|') {
         Some((first, second)) => (first, Some(second)),

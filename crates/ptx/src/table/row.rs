@@ -57,6 +57,8 @@ pub enum Convergence {
 /// | `[a]` | a memory operand |
 /// | `[a, c]` | a tensor and its coordinates |
 /// | `t:label` | a place to jump to |
+/// | `f:function` | a function |
+/// | `(a)` | what a call passes |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Opcode and modifiers.

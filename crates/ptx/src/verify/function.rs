@@ -131,6 +131,8 @@ impl Verifier<'_> {
                         *used += 1;
                     }
                 }
+                (Shape::Function, Operand::Symbol(symbol, _)) => self.symbol(*symbol),
+                (Shape::List, Operand::Vector(parts)) => self.list(parts),
                 (Shape::Address { tensor }, Operand::Address(address)) => self.address(address, tensor, instruction),
                 (Shape::Value(value), operand) => self.value(form, &value, operand, instruction),
                 (Shape::Pair { first, second, .. }, Operand::Pair(a, b)) => {
@@ -165,6 +167,19 @@ impl Verifier<'_> {
         }
         for coordinate in &address.coordinates {
             self.scalar("c", Type::S32, false, coordinate);
+        }
+    }
+
+    /// What a call passes: names that exist.
+    fn list(&mut self, parts: &[Operand]) {
+        for part in parts {
+            match part {
+                Operand::Register(id) => {
+                    self.register(*id);
+                }
+                Operand::Symbol(symbol, _) => self.symbol(*symbol),
+                _ => {}
+            }
         }
     }
 
@@ -218,6 +233,7 @@ impl Verifier<'_> {
         let (kind, index, count) = match symbol {
             Symbol::Parameter(i) => ("parameter", i, function.parameters.len() + function.results.len()),
             Symbol::Local(i) => ("variable of the function", i, function.variables.len()),
+            Symbol::Function(i) => ("function", i, self.module.functions.len()),
             Symbol::Global(i) => ("variable of the module", i, self.module.variables.len()),
         };
         if index as usize >= count {

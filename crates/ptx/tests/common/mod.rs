@@ -137,22 +137,29 @@ fn module_for(version: PtxVersion, target: Target) -> Module {
     module.variables.push(variable("table", StateSpace::Const));
     module.variables.push(variable("buffer", StateSpace::Global));
     module.variables.push(variable("tile", StateSpace::Shared));
+    for (results, parameters) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        module.functions.push(Function {
+            kind: FunctionKind::Device,
+            results: (0..results).map(|_| bytes("result", 1024)).collect(),
+            parameters: (0..parameters).map(|_| bytes("argument", 1024)).collect(),
+            body: vec![Statement::Instruction(Instruction::new(Opcode::Ret, [], []))],
+            ..Function::entry(format!("callee_{results}_{parameters}"))
+        });
+    }
+    module.functions.push(function_for(4));
     module
 }
 
 fn function_for(index: usize) -> Function {
     let mut function = Function::entry(format!("rows_{index}"));
-    function.parameters.push(Parameter {
-        name: "argument".into(),
-        ty: Type::B8,
-        align: 16,
-        count: 256,
-        array: true,
-        pointer: None,
-    });
+    function.parameters.push(bytes("argument", 256));
     function.variables.push(variable("stack", StateSpace::Local));
     function.variables.push(variable("sent", StateSpace::Param));
     function
+}
+
+fn bytes(name: &str, count: u64) -> Parameter {
+    Parameter { name: name.into(), ty: Type::B8, align: 16, count, array: true, pointer: None }
 }
 
 fn variable(name: &str, space: StateSpace) -> Variable {
@@ -206,6 +213,11 @@ impl Writer<'_> {
                 let coordinates = if tensor { self.coordinates() } else { vec![] };
                 let offset = if self.full && !tensor { 16 } else { 0 };
                 Operand::Address(Address { base, offset, coordinates })
+            }
+            Shape::List => Operand::Vector(vec![Operand::Symbol(Symbol::Local(1), 0)]),
+            Shape::Function => {
+                let results = self.instruction.operands.len() as u32;
+                Operand::Symbol(Symbol::Function(2 * results + u32::from(self.full)), 0)
             }
             Shape::Pair { first, second, optional } => {
                 let a = self.value(form, &first);

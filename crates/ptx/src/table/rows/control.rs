@@ -5,6 +5,8 @@ use super::{Row, row};
 pub(super) const ROWS: &[Row] = &[
     row("bra{.uni}", "t:label", "Jumps.").control(),
     row("ret{.uni}", "", "Returns; ends a kernel's thread.").control(),
+    row("call{.uni}", "f:function, (a)?", "Calls a function.").control(),
+    row("call{.uni}", "(r), f:function, (a)?", "Calls a function; r is where its result goes.").control(),
     row("exit", "", "Ends the thread.").control(),
     row("trap", "", "Aborts the grid with an error.").control(),
     row("brkpt", "", "Stops for a debugger.").control(),

@@ -62,7 +62,8 @@ pub(super) const ROWS: &[Row] = &[
         .sm(90)
         .asynchronous(),
     row(
-        "cp.async.bulk.tensor<dim>.shared::cluster.global{.tile}.mbarrier::complete_tx::bytes{.multicast::cluster}{.L2::cache_hint}",
+        "cp.async.bulk.tensor<dim>.shared::cluster.global{.tile}.mbarrier::complete_tx::bytes{.multicast::cluster}\
+         {.L2::cache_hint}",
         TENSOR,
         "Copies a box of a tensor to shared memory; counts bytes at a barrier.",
     )
@@ -94,7 +95,8 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90)
     .asynchronous(),
     row(
-        "cp.reduce.async.bulk.tensor<dim>.global.shared::cta(.add|.min|.max|.inc|.dec|.and|.or|.xor){.tile}.bulk_group{.L2::cache_hint}",
+        "cp.reduce.async.bulk.tensor<dim>.global.shared::cta(.add|.min|.max|.inc|.dec|.and|.or|.xor){.tile}\
+         .bulk_group{.L2::cache_hint}",
         TENSOR_STORE,
         "Combines shared memory into a box of a tensor.",
     )

@@ -1,4 +1,4 @@
-//! Changing tensor maps on the device (PTX ISA §9.7.9.28), and stealing work from blocks not launched yet (§9.7.13.17).
+//! Changing tensor maps on the device (PTX ISA §9.7.9.28), and taking over blocks that have not started (§9.7.13.17).
 
 use super::{Row, row};
 
