@@ -116,10 +116,10 @@ macro_rules! values {
 }
 
 /// A binary16 by its bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct F16(pub u16);
 /// A bfloat16 by its bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct BF16(pub u16);
 
 impl F16 {

@@ -177,7 +177,7 @@ fn refusals_name_the_instruction_and_its_line() {
         let module = warpsmith_ptx::parse(&kernel("", "", body)).unwrap();
         Program::decode(&module, "k").unwrap_err().to_string()
     };
-    assert_eq!(refuse("fma.rz.f64 %fd1, %fd2, %fd3, %fd4;"), "unsupported instruction `fma.rz.f64` at line 12");
+    assert_eq!(refuse("fma.rz.f64 %fd1, %fd2, %fd3, %fd4;"), "unsupported instruction `fma.rz.f64` at line 13");
     let module = warpsmith_ptx::parse(&kernel("", "", "")).unwrap();
     let error = Program::decode(&module, "other").unwrap_err();
     assert!(matches!(error, DecodeError::NoEntry { .. }));

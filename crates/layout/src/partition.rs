@@ -1,8 +1,8 @@
 //! A tile of a layout, and one thread's part of it.
 
 use crate::compose::compose_from;
-use crate::convert::Coord;
-use crate::coord::{Index, crd2idx_colex, idx2crd_stride};
+use crate::convert::{Coord, IntTuple};
+use crate::coord::{Index, crd2idx_colex, idx2crd, idx2crd_stride};
 use crate::error::{Context, LayoutError, Result};
 use crate::int::Int;
 use crate::layout::Layout;
@@ -121,6 +121,10 @@ fn one_by_one(layout: &Layout, tiler: &Tiler, coord: &Coord, picks_tiles: bool) 
         return Err(LayoutError::Unsupported(format!("{tiler} is no tiler by mode")));
     };
     tiler.fits(layout)?;
+    let coord = &match (picks_tiles, coord.as_leaf()) {
+        (true, Some(Index::At(index))) => Coord::from(idx2crd(index.clone(), tile_counts(layout, tilers)?)?),
+        _ => coord.clone(),
+    };
     let (mut kept, mut rests, mut offset) = (Vec::new(), Vec::new(), Int::ZERO);
     for (k, mode) in layout.modes().enumerate() {
         let at = coord.modes().nth(k).and_then(|c| c.as_leaf().cloned()).unwrap_or(Index::All);
@@ -151,6 +155,16 @@ fn one_by_one(layout: &Layout, tiler: &Tiler, coord: &Coord, picks_tiles: bool) 
         kept = vec![Layout::of(kept)];
     }
     Ok((Layout::of(kept.into_iter().chain(rests)), offset))
+}
+
+/// How many tiles each mode has; all of a mode that has no tiler.
+fn tile_counts(layout: &Layout, tilers: &[Tiler]) -> Result<IntTuple> {
+    let counts =
+        layout.modes().enumerate().map(|(k, mode)| match tilers.get(k).map(Tiler::as_layout).transpose()?.flatten() {
+            Some(tile) => tile.loose_complement(mode.coalesce()?.shape())?.extent(),
+            None => mode.extent(),
+        });
+    Ok(Tuple::flat(counts.collect::<Result<Vec<_>>>()?))
 }
 
 /// A hole for each mode, so that they join the others; one hole for a single mode.

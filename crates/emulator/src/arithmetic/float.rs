@@ -77,10 +77,11 @@ impl Float for f64 {
     }
 }
 
-/// Any NaN becomes the canonical one.
+/// Any NaN becomes the canonical one. On bits: to LLVM one NaN is as good as another, and it drops a choice between two.
 #[inline(always)]
 pub(crate) fn canonical(x: f32) -> f32 {
-    if x.is_nan() { NAN } else { x }
+    let bits = x.to_bits();
+    f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits })
 }
 
 /// `min` and `max`: the operand that is a number wins over a NaN, and −0 is below +0.

@@ -52,6 +52,10 @@ pub(crate) trait Half: Float {
 
 macro_rules! halves {
     ($($ty:ident, $format:ident, $exponent:literal;)*) => {$(
+        impl PartialEq for $ty {
+            #[inline(always)]
+            fn eq(&self, b: &$ty) -> bool { self.f32() == b.f32() }
+        }
         impl PartialOrd for $ty {
             #[inline(always)]
             fn partial_cmp(&self, b: &$ty) -> Option<Ordering> { self.f32().partial_cmp(&b.f32()) }

@@ -155,7 +155,7 @@ mod tests {
 
     fn random(state: &mut u64) -> u64 {
         *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (*state >> 32) | (*state << 32)
+        state.rotate_left(32)
     }
 
     /// Operands that cancel, underflow and tie far more often than random bits would.

@@ -188,6 +188,10 @@ impl Decoder<'_> {
         if i.types().count() > 1 {
             return Err(self.unsupported(i, "more than one type"));
         }
+        let counts = matches!(op, Op::Popc | Op::Clz | Op::Brev);
+        if counts && !matches!(ty, Type::B32 | Type::B64) {
+            return Err(self.malformed(i, "its type is not .b32 or .b64"));
+        }
         let run = pick(op, ty).ok_or_else(|| self.unsupported(i, ""))?;
         let result = if matches!(op, Op::Popc | Op::Clz) { Type::U32 } else { ty };
         let shift = matches!(op, Op::Shl | Op::Shr);

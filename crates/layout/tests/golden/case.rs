@@ -13,6 +13,8 @@ const NOTES: [&str; 8] = ["id", "op", "kind", "fn", "src", "flags", "note", "rea
 pub(crate) enum Outcome {
     Passed,
     Refused,
+    /// C++ is wrong, and the crate refuses, or is right.
+    Corrected,
     Failed(String),
 }
 

@@ -25,6 +25,7 @@ struct Count {
     passed: usize,
     failed: usize,
     refused: usize,
+    corrected: usize,
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -47,6 +48,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                     count.passed += 1;
                     count.refused += 1;
                 }
+                Outcome::Corrected => {
+                    count.passed += 1;
+                    count.corrected += 1;
+                }
                 Outcome::Failed(why) => {
                     count.failed += 1;
                     failures.push(format!("{}: {why}\n    {}", case.id(), short(line)));
@@ -56,10 +61,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     let shown = std::env::var("WARPSMITH_GOLDEN_SHOW").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
     failures.iter().take(shown).for_each(|failure| println!("{failure}"));
-    println!("{:42} {:>7} {:>8} {:>7}", "operation", "passed", "refusals", "failed");
+    println!("{:42} {:>7} {:>8} {:>9} {:>7}", "operation", "passed", "refusals", "C++ wrong", "failed");
     let (mut passed, mut failed) = (0, 0);
     for (operation, count) in &counts {
-        println!("{operation:42} {:>7} {:>8} {:>7}", count.passed, count.refused, count.failed);
+        let Count { passed: p, refused, corrected, failed: f } = count;
+        println!("{operation:42} {p:>7} {refused:>8} {corrected:>9} {f:>7}");
         passed += count.passed;
         failed += count.failed;
     }
@@ -77,8 +83,8 @@ fn run(case: &Case) -> Outcome {
     };
     // Where C++ is wrong, a refusal is right, and so is another answer that keeps the post-condition.
     match said {
-        Err(Trouble::Refused(_)) if !case.expects_refusal() && quirks::reference_is_wrong(case) => Outcome::Refused,
-        Ok(said) if quirks::corrects(case, &said) => Outcome::Passed,
+        Err(Trouble::Refused(_)) if !case.expects_refusal() && quirks::reference_is_wrong(case) => Outcome::Corrected,
+        Ok(said) if quirks::corrects(case, &said) => Outcome::Corrected,
         said => case.compare(said),
     }
 }

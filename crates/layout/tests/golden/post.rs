@@ -2,7 +2,7 @@
 
 use crate::case::{Answer, Case};
 use std::collections::HashSet;
-use warpsmith_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle, Tiler};
+use warpsmith_layout::{ComposedLayout, Coord, Index, IntTuple, Layout, LayoutError, Swizzle, Tiler, idx2crd};
 
 pub(crate) type Check = dyn Fn(&Layout, &Layout, &Layout) -> Result<bool, LayoutError>;
 
@@ -74,6 +74,22 @@ pub(crate) fn same_elements(a: &Layout, b: &Layout) -> Result<bool, LayoutError>
 pub(crate) fn local_tile(case: &Case, result: &Layout, start: i64) -> Answer<bool> {
     let (a, tiler, coord) = (case.layout("a")?, case.tiler("tiler")?, case.coord("crd")?);
     let Tiler::Modes(tilers) = tiler else { return Ok(true) };
+    // A linear index counts the tiles mode by mode.
+    let coord = match coord.as_leaf().and_then(Index::at) {
+        Some(index) => {
+            let mut counts = Vec::new();
+            for (k, mode) in a.modes().enumerate() {
+                let tile = match tilers.get(k) {
+                    Some(Tiler::Size(n)) => Layout::compact(n.clone())?,
+                    Some(Tiler::Layout(tile)) => tile.clone(),
+                    _ => Layout::one(),
+                };
+                counts.push(complement_of(&tile, &Layout::compact(mode.extent()?)?)?.size()?);
+            }
+            Coord::from(idx2crd(index.clone(), counts.as_slice())?)
+        }
+        None => coord,
+    };
     // All offsets that the tile reaches, mode by mode: a set of sums.
     let mut reached = vec![0];
     for (k, mode) in a.modes().enumerate() {

@@ -9,9 +9,9 @@ use warpsmith_layout::{ComposedLayout, Layout};
 pub(crate) fn run(case: &Case) -> Outcome {
     let operation = case.operation();
     match operate(case, &operation).and_then(|(_, layout)| holds(case, &operation, &layout)) {
-        Err(Trouble::Refused(_)) => Outcome::Refused,
+        Err(Trouble::Refused(_)) => Outcome::Corrected,
         Err(Trouble::Unreadable(why)) => Outcome::Failed(why),
-        Ok(true) => Outcome::Passed,
+        Ok(true) => Outcome::Corrected,
         Ok(false) => Outcome::Failed("the answer breaks the post-condition".to_string()),
     }
 }

@@ -9,7 +9,7 @@ pub(crate) const LARGEST: i64 = 1 << 60;
 /// A shape of at most 2^60 elements.
 pub(crate) fn shape() -> impl Strategy<Value = IntTuple> {
     let size = prop_oneof![4 => 1i64..=8, 2 => Just(16), 1 => Just(12), 1 => Just(1 << 10), 1 => Just((1 << 15) - 1)];
-    let leaf = size.prop_map(|n| IntTuple::from(n));
+    let leaf = size.prop_map(IntTuple::from);
     let tree = leaf.prop_recursive(2, 10, 3, |inner| vec(inner, 1..=3).prop_map(Tuple::of));
     vec(tree, 1..=4)
         .prop_map(|modes| {

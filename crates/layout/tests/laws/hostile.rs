@@ -21,7 +21,7 @@ fn number() -> impl Strategy<Value = i64> {
 }
 
 fn tuple() -> impl Strategy<Value = IntTuple> {
-    number().prop_map(|v| IntTuple::from(v)).prop_recursive(3, 10, 4, |inner| vec(inner, 0..=4).prop_map(Tuple::of))
+    number().prop_map(IntTuple::from).prop_recursive(3, 10, 4, |inner| vec(inner, 0..=4).prop_map(Tuple::of))
 }
 
 fn layout() -> impl Strategy<Value = Layout> {
