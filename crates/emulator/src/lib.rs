@@ -45,6 +45,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # What runs
+//!
+//! Kernels for `sm_70` to `sm_90` without calls: integer, bit, f16, bf16, f32 and f64 arithmetic and conversions, the
+//! approximate functions (correctly rounded but for one value in many millions), predicates and unstructured branches,
+//! loads and stores of all state spaces and widths, atomics, `cp.async` with its groups, shuffles, votes, matches and
+//! reductions of a warp, the sixteen barriers of a block. Clusters, `mbarrier`, bulk and tensor copies, `mma` and
+//! `wgmma`, calls, and roundings of f64 other than to nearest (sums excepted) are refused by [`Program::decode`].
+//!
+//! Where blocks can not see each other's writes, they run on several threads; a kernel with global atomics, fences or
+//! volatile accesses runs under one scheduler, seeded by [`Options::seed`].
+//!
 //! | module | what |
 //! |---|---|
 //! | `system` | the machine as its users see it |

@@ -153,15 +153,16 @@ fn every_opcode_with_fitting_registers() {
         Operand::Register(RegisterId(column + 7 * n))
     };
     let words: Vec<Option<Word>> = Word::ALL.iter().copied().map(Some).chain([None]).collect();
+    let mut m = module(vec![]);
     for opcode in Opcode::ALL {
         for ty in Type::ALL {
             for word in &words {
                 for operands in 1..5usize {
                     let modifiers = word.map(Modifier::Word).into_iter().chain([Modifier::Type(*ty)]);
                     let operands = (0..operands as u32).map(|n| of(*ty, n));
-                    let m = module(vec![Instruction::new(*opcode, modifiers, operands)]);
-                    if Program::decode(&m, "k").is_ok() {
-                        decoded.insert((*opcode, *ty, *word));
+                    let instruction = Instruction::new(*opcode, modifiers, operands);
+                    m.functions[0].body = vec![Statement::Instruction(instruction)];
+                    if Program::decode(&m, "k").is_ok() && decoded.insert((*opcode, *ty, *word)) {
                         survive(&m);
                     }
                 }

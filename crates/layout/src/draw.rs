@@ -4,8 +4,10 @@ use crate::color::{Rgb, around, distinct, ramp};
 use crate::composed::ComposedLayout;
 use crate::convert::IntTuple;
 use crate::error::{Context, LayoutError, Result};
+use crate::int::Int;
 use crate::layout::Layout;
 use crate::text::{MOST_CELLS, grid};
+use crate::tuple::View;
 use std::fmt::{self, Write};
 
 /// One cell of a picture.
@@ -13,6 +15,17 @@ use std::fmt::{self, Write};
 struct Cell {
     lines: Vec<String>,
     color: Rgb,
+}
+
+impl Cell {
+    /// The label on one line.
+    fn label(&self) -> String {
+        self.lines.join(" ")
+    }
+
+    fn width(&self) -> usize {
+        self.label().chars().count()
+    }
 }
 
 /// A table of labelled, coloured cells: rows are mode 0, columns are mode 1.
@@ -29,10 +42,43 @@ struct Cell {
 pub struct Picture {
     title: String,
     note: &'static str,
-    rows: usize,
-    columns: usize,
+    rows: Axis,
+    columns: Axis,
     // Column by column.
     cells: Vec<Cell>,
+}
+
+/// One side of a picture: how many cells, and after how many of them a nested mode starts anew.
+#[derive(Debug, Clone, Default)]
+struct Axis {
+    count: usize,
+    parts: Vec<usize>,
+}
+
+impl Axis {
+    /// So many cells, and the shape whose inner modes stand together.
+    fn new(count: usize, shape: Option<View<'_, Int>>) -> Axis {
+        let sizes = shape.map_or(&[][..], View::leaves).iter().map(|s| s.value().and_then(|v| usize::try_from(v).ok()));
+        let mut parts: Vec<usize> = sizes
+            .scan(1usize, |all, size| {
+                *all = all.checked_mul(size?)?;
+                Some(*all)
+            })
+            .filter(|part| (2..count).contains(part))
+            .collect();
+        parts.dedup();
+        Axis { count, parts }
+    }
+
+    /// How many gaps lie before cell `i`.
+    fn gaps(&self, i: usize) -> usize {
+        self.parts.iter().filter_map(|part| i.checked_div(*part)).sum()
+    }
+
+    /// How many gaps lie between cell `i` and the one before it.
+    fn gap_at(&self, i: usize) -> usize {
+        self.gaps(i) - self.gaps(i.saturating_sub(1))
+    }
 }
 
 impl Picture {
@@ -42,6 +88,7 @@ impl Picture {
         let (low, high) = bounds(&offsets);
         let color = |offset: i64| ramp((offset.saturating_sub(low)) as f64 / (high.saturating_sub(low)).max(1) as f64);
         let cells = offsets.iter().map(|&v| Cell { lines: vec![v.to_string()], color: color(v) }).collect();
+        let [rows, columns] = axes(layout.layout(), rows, columns);
         Ok(Picture { title: title(layout), note: "offset; colour: place in memory", rows, columns, cells })
     }
 
@@ -60,10 +107,10 @@ impl Picture {
         }
         let (rows, columns, offsets) = grid(layout).of("picture", &[layout])?;
         let bank = |offset: i64| (i128::from(offset) * i128::from(bits)).div_euclid(32).rem_euclid(32) as i64;
-        let cell =
-            |&v: &i64| Cell { lines: vec![v.to_string(), format!("bank {}", bank(v))], color: around(bank(v), 32) };
+        let cell = |&v: &i64| Cell { lines: vec![v.to_string(), format!("b{}", bank(v))], color: around(bank(v), 32) };
         let cells = offsets.iter().map(cell).collect();
-        Ok(Picture { title: title(layout), note: "offset; colour: bank of 4 bytes, of 32", rows, columns, cells })
+        let [rows, columns] = axes(layout.layout(), rows, columns);
+        Ok(Picture { title: title(layout), note: "offset and bank; colour: bank, one of 32", rows, columns, cells })
     }
 
     /// The threads and values of a layout (thread, value) -> index in a tile, coloured by thread. A tile has one mode or
@@ -71,6 +118,44 @@ impl Picture {
     pub fn thread_values(tv: &Layout, tile: impl Into<IntTuple>) -> Result<Picture> {
         let tile = tile.into();
         thread_values(tv, &tile).of("picture", &[tv, &tile])
+    }
+
+    /// How many rows there are.
+    ///
+    /// ```
+    /// use warpsmith_layout::{Layout, Picture};
+    /// let picture = Picture::offsets(&Layout::row_major((4, 8))?.into())?;
+    /// assert_eq!((picture.rows(), picture.columns()), (4, 8));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn rows(&self) -> usize {
+        self.rows.count
+    }
+
+    /// How many columns there are.
+    pub fn columns(&self) -> usize {
+        self.columns.count
+    }
+
+    /// The upper left part, of at most so many rows and as many columns as fit a terminal so many characters wide.
+    ///
+    /// ```
+    /// use warpsmith_layout::{Layout, Picture};
+    /// let part = Picture::offsets(&Layout::row_major((64, 64))?.into())?.cropped(8, 80);
+    /// assert_eq!((part.rows(), part.columns()), (8, 12));
+    /// assert!(part.to_text().lines().all(|line| line.len() <= 80));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn cropped(&self, rows: usize, width: usize) -> Picture {
+        let cell = self.cells.iter().map(Cell::width).max().unwrap_or(1) + 2;
+        let gaps = |column: usize| (1..=column).filter(|c| self.columns.gap_at(*c) > 0).count();
+        let fits = |column: &usize| 4 + (column + 1) * cell + gaps(*column) <= width;
+        let columns = (0..self.columns.count).take_while(fits).count().max(1);
+        let rows = rows.clamp(1, self.rows.count.max(1));
+        let cells = (0..columns).flat_map(|c| (0..rows).filter_map(move |r| self.cell(r, c).cloned())).collect();
+        let cut = |axis: &Axis, count: usize| Axis { count: axis.count.min(count), parts: axis.parts.clone() };
+        let (rows, columns) = (cut(&self.rows, rows), cut(&self.columns, columns));
+        Picture { title: self.title.clone(), note: self.note, rows, columns, cells }
     }
 
     /// The picture as an SVG document.
@@ -92,7 +177,7 @@ impl Picture {
     }
 
     fn cell(&self, row: usize, column: usize) -> Option<&Cell> {
-        self.cells.get(row + column * self.rows)
+        self.cells.get(row + column * self.rows.count)
     }
 
     /// The longest label line.
@@ -103,11 +188,14 @@ impl Picture {
     fn svg(&self, out: &mut String) -> fmt::Result {
         const MARGIN: usize = 34;
         const TOP: usize = 58;
+        const GAP: usize = 5;
         let lines = self.cells.iter().map(|c| c.lines.len()).max().unwrap_or(1);
         let (w, h) = ((self.widest() * 8 + 14).max(34), lines * 14 + 16);
         let text_width = (self.title.len() * 9).max(self.note.len() * 7) + MARGIN;
-        let width = (MARGIN + self.columns * w + 16).max(text_width);
-        let height = TOP + self.rows * h + 40;
+        let left = |column: usize| MARGIN + column * w + self.columns.gaps(column) * GAP;
+        let top = |row: usize| TOP + row * h + self.rows.gaps(row) * GAP;
+        let width = (left(self.columns.count.saturating_sub(1)) + w + 16).max(text_width);
+        let height = top(self.rows.count.saturating_sub(1)) + h + 40;
         writeln!(
             out,
             r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="12" text-anchor="middle" fill="#222">"##
@@ -118,20 +206,20 @@ impl Picture {
             out,
             r#"<text x="{MARGIN}" y="24" font-size="15" font-weight="600" text-anchor="start">{title}</text>"#
         )?;
-        for column in 0..self.columns {
-            let x = MARGIN + column * w + w / 2;
+        for column in 0..self.columns.count {
+            let x = left(column) + w / 2;
             writeln!(out, r##"<text x="{x}" y="{}" fill="#888">{column}</text>"##, TOP - 8)?;
         }
-        for row in 0..self.rows {
-            let y = TOP + row * h + h / 2 + 4;
+        for row in 0..self.rows.count {
+            let y = top(row) + h / 2 + 4;
             writeln!(out, r##"<text x="{}" y="{y}" fill="#888" text-anchor="end">{row}</text>"##, MARGIN - 8)?;
-            for column in 0..self.columns {
+            for column in 0..self.columns.count {
                 let Some(cell) = self.cell(row, column) else { continue };
-                let (x, y) = (MARGIN + column * w, TOP + row * h);
+                let (x, y) = (left(column), top(row));
                 let color = cell.color.hex();
                 writeln!(
                     out,
-                    r##"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{color}" stroke="#fff" stroke-width="1.5"/>"##
+                    r##"<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="3" fill="{color}" stroke="#fff" stroke-width="1.5"/>"##
                 )?;
                 let first = y + h / 2 + 4 - (cell.lines.len().saturating_sub(1)) * 7;
                 for (i, line) in cell.lines.iter().enumerate() {
@@ -151,27 +239,38 @@ impl Picture {
     }
 
     fn terminal(&self, colors: bool) -> String {
-        let label = |cell: &Cell| cell.lines.join(" ");
-        let width = self.cells.iter().map(|c| label(c).len()).max().unwrap_or(1);
+        let width = self.cells.iter().map(Cell::width).max().unwrap_or(1);
+        let gap = |column: usize| " ".repeat(self.columns.gap_at(column).min(1));
         let mut out = format!("{}\n    ", self.title);
-        for column in 0..self.columns {
-            out.push_str(&format!(" {column:^width$} "));
+        for column in 0..self.columns.count {
+            out.push_str(&format!("{} {column:^width$} ", gap(column)));
         }
-        out.push('\n');
-        for row in 0..self.rows {
+        for row in 0..self.rows.count {
+            out.push_str("\n".repeat(1 + self.rows.gap_at(row).min(1)).as_str());
             out.push_str(&format!("{row:>3} "));
-            for column in 0..self.columns {
+            for column in 0..self.columns.count {
                 let Some(cell) = self.cell(row, column) else { continue };
-                let text = format!(" {:^width$} ", label(cell));
+                let text = format!(" {:^width$} ", cell.label());
                 let Rgb(r, g, b) = cell.color;
+                out.push_str(&gap(column));
                 match colors {
                     true => out.push_str(&format!("\x1b[48;2;{r};{g};{b}m\x1b[38;2;30;30;30m{text}\x1b[0m")),
                     false => out.push_str(&text),
                 }
             }
-            out.push('\n');
         }
-        out
+        out.push('\n');
+        out.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
+    }
+}
+
+/// Rows and columns, with the gaps of nested modes.
+fn axes(layout: &Layout, rows: usize, columns: usize) -> [Axis; 2] {
+    let shape = layout.shape();
+    let mode = |i: usize| shape.modes().nth(i);
+    match shape.rank() {
+        2 => [Axis::new(rows, mode(0)), Axis::new(columns, mode(1))],
+        _ => [Axis::new(rows, None), Axis::new(columns, Some(shape.view()))],
     }
 }
 
@@ -212,6 +311,7 @@ fn thread_values(tv: &Layout, tile: &IntTuple) -> Result<Picture> {
         }
     });
     let cells = cells.collect();
+    let (rows, columns) = (Axis::new(rows, None), Axis::new(columns, None));
     Ok(Picture { title: format!("{tv}  in  {tile}"), note: "thread and value; colour: thread", rows, columns, cells })
 }
 

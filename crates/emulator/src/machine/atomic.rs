@@ -1,9 +1,10 @@
 //! Atomics and reductions. Where they reach memory that blocks share, one worker runs all blocks, so that each is
 //! simply done, lane after lane.
 
-use super::access::{Intent, Request, addresses, cell};
 use super::block::Common;
+use super::cell::{Intent, Request, cell};
 use super::core::Core;
+use super::span::addresses;
 use super::warp::Warp;
 use crate::arithmetic::float::{Float, canonical};
 use crate::arithmetic::half::{Half, packed2};

@@ -1,9 +1,10 @@
 //! Copies that `cp.async` started and no wait has completed: they happen as late as they may, so that a missing wait
 //! shows.
 
-use super::access::{Intent, Request, addresses, cell};
 use super::block::Common;
+use super::cell::{Intent, Request, cell};
 use super::core::Core;
+use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::{LANES, each};

@@ -4,11 +4,13 @@ mod access;
 mod atomic;
 mod barrier;
 mod block;
+mod cell;
 mod copies;
 mod core;
 mod grid;
 mod interpret;
 mod report;
+mod span;
 mod warp;
 
 pub use grid::{Checks, Launch, Options, Outcome};

@@ -1,7 +1,7 @@
 //! From what went wrong to a [`Finding`] that says so.
 
-use super::access::Request;
 use super::block::{Block, Common};
+use super::cell::Request;
 use super::core::Core;
 use super::warp::{State, Warp};
 use crate::finding::{Finding, FindingKind, Storage};
@@ -60,7 +60,7 @@ impl Core<'_> {
             _ => kind,
         };
         let Some(mut finding) = self.finding(common, warp, kind, q.pc, q.lane) else { return };
-        let (_, at) = super::access::resolve(q.space, q.address);
+        let (_, at) = super::cell::resolve(q.space, q.address);
         finding.access = Some(q.kind);
         finding.storage = Some(storage);
         finding.bytes = q.bytes as u32;

@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 /// Unallocated bytes between allocations; an index that runs over lands here and not in a neighbour.
 const GUARD: u64 = 1 << 16;
 /// Addresses that allocations may use.
-const ROOM: u64 = 1 << 47;
+const ROOM: u64 = 1 << 46;
+/// The largest allocation: its table of pages alone takes 256 MiB.
+const LARGEST: u64 = 1 << 40;
 /// Freed allocations that are remembered, to tell a use after free from a wild address.
 const REMEMBERED: usize = 1024;
 
@@ -20,7 +22,7 @@ pub(crate) struct Allocation {
     pub bytes: u64,
     /// What it is called in reports.
     pub name: String,
-    pages: Vec<OnceLock<Page>>,
+    pages: Vec<OnceLock<Box<Page>>>,
 }
 
 /// An allocation that is no more.
@@ -64,13 +66,13 @@ impl Allocation {
     /// The page that holds the byte at `offset`, if anything was ever written to it.
     #[inline(always)]
     pub(crate) fn page(&self, offset: u64) -> Option<&Page> {
-        self.pages.get(offset as usize / PAGE)?.get()
+        self.pages.get(offset as usize / PAGE)?.get().map(|page| &**page)
     }
 
     /// The page that holds the byte at `offset`.
     #[inline(always)]
     pub(crate) fn page_or_new(&self, offset: u64) -> Option<&Page> {
-        Some(self.pages.get(offset as usize / PAGE)?.get_or_init(Page::new))
+        Some(self.pages.get(offset as usize / PAGE)?.get_or_init(|| Box::new(Page::new())))
     }
 
     /// Calls `visit` for each page of a range with the offset in it and the range of the caller's buffer.
@@ -89,7 +91,8 @@ impl Allocation {
 impl Global {
     pub(crate) fn allocate(&mut self, bytes: usize, name: &str) -> Result<DevicePointer, Error> {
         let base = self.next.max(GLOBAL_BASE);
-        let end = base.checked_add(bytes as u64).filter(|end| *end < GLOBAL_BASE + ROOM);
+        let end = base.checked_add(bytes as u64);
+        let end = end.filter(|end| *end < GLOBAL_BASE + ROOM && bytes as u64 <= LARGEST);
         let end = end.ok_or_else(|| Error::OutOfMemory { bytes, name: name.into() })?;
         let pages = (0..bytes.div_ceil(PAGE)).map(|_| OnceLock::new()).collect();
         self.allocations.push(Allocation { base, bytes: bytes as u64, name: name.into(), pages });
@@ -138,7 +141,7 @@ impl Global {
         let index = self.find_range(pointer, bytes.len())?;
         let a = &mut self.allocations[index];
         for (page, at, range) in Allocation::pieces(pointer.0 - a.base, bytes.len()) {
-            a.pages[page].get_or_init(Page::new);
+            a.pages[page].get_or_init(|| Box::new(Page::new()));
             if let Some(page) = a.pages[page].get_mut() {
                 page.write(at, &bytes[range]);
             }
@@ -220,5 +223,46 @@ impl Place {
             Place::Freed { name, offset } => format!("{lead}`{name}` + {offset}, which was freed"),
             Place::Wild => String::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_and_know_whether_they_were_written() {
+        let mut g = Global::default();
+        let a = g.allocate(3 * PAGE + 100, "a").unwrap();
+        let b = g.allocate(0, "b").unwrap();
+        assert!(a.0 % 256 == 0 && b.0 % 256 == 0 && b.0 >= a.0 + 3 * PAGE as u64 + 100 + GUARD);
+        let data: Vec<u8> = (0..PAGE + 77).map(|i| i as u8).collect();
+        let at = a.offset(PAGE as u64 - 33);
+        g.write(at, &data).unwrap();
+        let mut back = vec![0; data.len() + 2];
+        g.read(at.offset(u64::MAX), &mut back).unwrap();
+        assert_eq!((back[0], &back[1..=data.len()], back[data.len() + 1]), (POISON, &data[..], POISON));
+        assert!(g.is_initialized(at, data.len()).unwrap());
+        assert!(!g.is_initialized(at, data.len() + 1).unwrap());
+        g.poison(at.offset(5), 1).unwrap();
+        assert!(!g.is_initialized(at, data.len()).unwrap());
+        assert!(g.is_initialized(at.offset(6), data.len() - 6).unwrap());
+    }
+
+    #[test]
+    fn ranges_are_checked_and_named() {
+        let mut g = Global::default();
+        let a = g.allocate(100, "a").unwrap();
+        let error = g.write(a.offset(98), &[0; 4]).unwrap_err();
+        assert_eq!(error.to_string(), "4 bytes at 0x700000000062 are not within one allocation; `a` + 98");
+        assert_eq!(g.place(a.0 + 103).in_words(""), "3 bytes past the end of `a` (100 bytes)");
+        assert_eq!(g.place(a.0 - 1).in_words(""), "1 byte before the start of `a`");
+        assert_eq!(g.place(12), Place::Wild);
+        g.free(a).unwrap();
+        assert_eq!(g.free(a), Err(Error::NotAllocated { pointer: a }));
+        assert_eq!(g.place(a.0 + 4).in_words(""), "`a` + 4, which was freed");
+        assert!(matches!(g.allocate(usize::MAX, "x"), Err(Error::OutOfMemory { .. })));
+        // Only what is touched costs memory.
+        assert!(g.allocate(200 << 30, "huge").is_ok());
     }
 }

@@ -1,7 +1,7 @@
 //! What the operators' tests share: the device, fresh data, and the comparison.
 
-// Each test file uses a part of this.
-#![allow(dead_code, unreachable_pub)]
+// Each test file uses a part of this; the seed is printed so that a failing run can be repeated.
+#![allow(dead_code, unreachable_pub, clippy::print_stdout)]
 
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
