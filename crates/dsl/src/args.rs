@@ -418,7 +418,7 @@ impl Receiver {
     fn parameter<T: Scalar>(&mut self, name: String, pointer: Option<Pointer>) -> T {
         let at = Location::caller();
         T::from_handle(with(|t| {
-            t.kernel.params.push(Param { name, ty: T::TYPE, pointer });
+            t.kernel.params.push(Param { pointer, ..Param::number(name, T::TYPE) });
             let index = t.kernel.params.len() as u32 - 1;
             t.record(Op::Param(index), &[], &[T::TYPE], at)[0]
         }))
@@ -453,7 +453,7 @@ impl Receiver {
             };
             all.push(Mode { extent: dim, stride, bound: None });
         }
-        Tensor { name: name.into(), address, align: align.into(), dtype, modes: all, read_only }
+        Tensor { name: name.into(), address, align: align.into(), dtype, modes: all, read_only, is_view: false }
     }
 
     #[track_caller]

@@ -1,7 +1,8 @@
 //! Kernels: a config, how it is launched, what it does; and the way from there to PTX.
 
 use crate::args::{ArgumentError, Arguments, Params, Receiver, Signature};
-use crate::trace::trace;
+use crate::tma::TensorMap;
+use crate::trace::trace_with_maps;
 use std::time::{Duration, Instant};
 use warpsmith_ir::{Kernel as Program, LowerError, LowerOptions, Module, lower, optimize, verify};
 use warpsmith_types::{Report, Target};
@@ -81,22 +82,29 @@ pub struct Compiled {
     pub module: Module,
     /// The kernel's name in it.
     pub entry: String,
+    /// The tensor maps that a launch passes behind the arguments, in this order.
+    pub tensor_maps: Vec<TensorMap>,
     /// Tracing and checking the body.
     pub trace_time: Duration,
     /// Verifying, passes, lowering.
     pub lower_time: Duration,
 }
 
-/// Traces a kernel for a signature, without passes.
+/// Traces a kernel for a signature, without passes: the program, and the tensor maps that it asks for.
 ///
 /// # Errors
 /// A [`Report`] of the mistakes in the body.
-pub fn trace_kernel<K: Kernel>(kernel: &K, signature: &Signature, launch: &Launch) -> Result<Program, Report> {
+pub fn trace_kernel<K: Kernel>(
+    kernel: &K,
+    signature: &Signature,
+    launch: &Launch,
+) -> Result<(Program, Vec<TensorMap>), Report> {
     let name: String =
         kernel.name().chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-    let mut program = trace(&name, || kernel.body(K::Args::receive(&mut Receiver::new(signature))))?;
+    let body = || kernel.body(K::Args::receive(&mut Receiver::new(signature)));
+    let (mut program, maps) = trace_with_maps(&name, body)?;
     program.block = Some(launch.block.map(|n| n as u32));
-    Ok(program)
+    Ok((program, maps))
 }
 
 /// Compiles a kernel to PTX for the arguments of a launch.
@@ -113,12 +121,12 @@ pub fn compile<K: Kernel>(
         return Err(CompileError::Arguments(arguments.errors().to_vec()));
     }
     let start = Instant::now();
-    let mut program = trace_kernel(kernel, arguments.signature(), launch).map_err(CompileError::Body)?;
+    let (mut program, tensor_maps) = trace_kernel(kernel, arguments.signature(), launch).map_err(CompileError::Body)?;
     let trace_time = start.elapsed();
     let start = Instant::now();
     verify(&program).map_err(CompileError::Invalid)?;
     optimize(&mut program);
     let module = lower(&program, &LowerOptions { target, line_info: true })?;
     let entry = program.name.clone();
-    Ok(Compiled { program, module, entry, trace_time, lower_time: start.elapsed() })
+    Ok(Compiled { program, module, entry, tensor_maps, trace_time, lower_time: start.elapsed() })
 }

@@ -3,9 +3,10 @@
 use crate::bundle::Bundle;
 use crate::flow::{branch, when};
 use crate::shared::Shared;
-use crate::thread::{lane_idx, shuffle_xor, sync_threads, thread_idx};
+use crate::thread::{lane_idx, sync_threads, thread_idx};
 use crate::trace::{helper, with};
 use crate::value::Number;
+use crate::warp::shuffle_xor;
 
 /// What a reduction does with two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

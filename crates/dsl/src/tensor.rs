@@ -38,6 +38,8 @@ pub struct Tensor {
     pub(crate) modes: Vec<Mode>,
     /// The kernel was told that nobody writes it.
     pub(crate) read_only: bool,
+    /// Not the whole argument any more.
+    pub(crate) is_view: bool,
 }
 
 /// One mode of a view.
@@ -68,6 +70,7 @@ impl Tensor {
     /// The same memory with a new first mode, along which nothing changes.
     pub fn broadcast(&self, extent: impl Into<Dim>) -> Tensor {
         let mut t = self.clone();
+        t.is_view = true;
         t.modes.insert(0, Mode { extent: extent.into(), stride: Stride::Static(0), bound: None });
         t
     }
@@ -77,6 +80,7 @@ impl Tensor {
     #[track_caller]
     pub fn tile<const N: usize>(&self, tiler: [usize; N], coord: impl Coord<N>) -> Tensor {
         let mut t = self.clone();
+        t.is_view = true;
         if N != t.modes.len() {
             let help = "give one tile extent a mode; `broadcast` adds a mode";
             mistake(format!("`{}` has {} modes, the tiler {N}", self.name, t.modes.len()), &[], help);

@@ -1,10 +1,8 @@
 //! Where a thread is, and how threads meet.
 
-use crate::bundle::Bundle;
-use crate::trace::{Handle, effect, emit, type_of, with};
+use crate::trace::{effect, emit};
 use crate::value::U32;
-use std::panic::Location;
-use warpsmith_ir::{Op, Shuffle, Special, Type};
+use warpsmith_ir::{Op, Special, Type};
 
 /// A position in the launch; reading all three costs nothing, dead ones vanish.
 #[derive(Clone, Copy)]
@@ -64,25 +62,4 @@ pub fn wait_for_upstream() {
 #[track_caller]
 pub fn launch_dependents() {
     effect(Op::LaunchDependents, &[]);
-}
-
-/// Each lane gets the values of the lane whose number differs by `lanes` in its bits. All 32 lanes take part.
-#[track_caller]
-pub fn shuffle_xor<T: Bundle>(x: &T, lanes: usize) -> T {
-    let at = Location::caller();
-    let mask = U32::from(lanes);
-    x.map(&mut |h| shuffle(Shuffle::Xor, h, mask.h, at))
-}
-
-/// Each lane gets the values of lane `source`. All 32 lanes take part.
-#[track_caller]
-pub fn shuffle_from<T: Bundle>(x: &T, source: impl Into<U32>) -> T {
-    let at = Location::caller();
-    let source = source.into();
-    x.map(&mut |h| shuffle(Shuffle::Index, h, source.h, at))
-}
-
-fn shuffle(kind: Shuffle, h: Handle, by: Handle, at: crate::trace::Loc) -> Handle {
-    let ty = type_of(h).unwrap_or(Type::U32);
-    with(|t| t.record(Op::Shuffle(kind), &[h, by], &[ty], at)[0])
 }

@@ -3,13 +3,15 @@
 //! A thread-local stack of traces is the context of every operation. An operation borrows it for one step only, so the
 //! author's closures always run without it. Mistakes are collected; what a mistake gives is *poison*, which is silent.
 
+use crate::tma::TensorMap;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe, Location as RustLocation};
 use std::sync::Arc;
-use warpsmith_ir::{Block, Inst, Kernel, LocationId, Op, RegisterId, SharedId, SharedVariable, Type, Value};
+use warpsmith_ir::machine::Slot;
+use warpsmith_ir::{Block, Inst, Kernel, LocationId, Op, Param, RegisterId, SharedId, SharedVariable, Type, Value};
 use warpsmith_types::{DType, Diagnostic, Inlined, Location, Report};
 
 /// A place in the author's source.
@@ -76,6 +78,8 @@ pub(crate) struct Trace {
     errors: Vec<Diagnostic>,
     /// Shared variables declared in the body of the loops being recorded, so that a replay finds them again.
     shared_cursor: usize,
+    /// The tensor maps that the host must pass, with their parameters.
+    tensor_maps: Vec<(u32, TensorMap)>,
 }
 
 /// A helper that is running, and the chain of calls that led to it.
@@ -160,6 +164,7 @@ impl Trace {
             locations: FxHashMap::default(),
             errors: vec![],
             shared_cursor: 0,
+            tensor_maps: vec![],
         }
     }
 
@@ -218,6 +223,17 @@ impl Trace {
             self.kernel.shared.push(SharedVariable { name, ..variable });
         }
         SharedId(id as u32)
+    }
+
+    /// The parameter of a tensor map; one for all uses of equal maps.
+    pub(crate) fn tensor_map(&mut self, map: TensorMap) -> u32 {
+        if let Some((index, _)) = self.tensor_maps.iter().find(|(_, m)| *m == map) {
+            return *index;
+        }
+        let index = self.kernel.params.len() as u32;
+        self.kernel.params.push(Param::tensor_map(format!("{}_map{index}", map.tensor)));
+        self.tensor_maps.push((index, map));
+        index
     }
 
     /// A new mutable register.
@@ -370,7 +386,12 @@ pub fn helper<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
 /// # Errors
 /// A [`Report`] of every mistake, each with its place in the author's source.
 pub fn trace(name: &str, body: impl Fn()) -> Result<Kernel, Report> {
-    let (program, again) = match (run(name, &body, 1), run(name, &body, 2)) {
+    trace_with_maps(name, body).map(|(kernel, _)| kernel)
+}
+
+/// The same, with the tensor maps that a launch must pass behind the arguments, in this order.
+pub(crate) fn trace_with_maps(name: &str, body: impl Fn()) -> Result<(Kernel, Vec<TensorMap>), Report> {
+    let ((program, maps), (again, _)) = match (run(name, &body, 1), run(name, &body, 2)) {
         (Ok(program), Ok(again)) => (program, again),
         (Err(mut report), Err(again)) => {
             for d in again.diagnostics {
@@ -382,7 +403,7 @@ pub fn trace(name: &str, body: impl Fn()) -> Result<Kernel, Report> {
         }
         (Err(report), _) | (_, Err(report)) => return Err(report),
     };
-    let Some((first, then)) = difference(&program.body, &again.body, None) else { return Ok(program) };
+    let Some((first, then)) = difference(&program.body, &again.body, None) else { return Ok((program, maps)) };
     let at = match (then, first) {
         (Some(i), _) => again.location(i.location),
         (None, Some(i)) => program.location(i.location),
@@ -403,7 +424,7 @@ impl Drop for Pop {
     }
 }
 
-fn run(name: &str, body: &impl Fn(), passes: usize) -> Result<Kernel, Report> {
+fn run(name: &str, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<TensorMap>), Report> {
     static HOOK: std::sync::Once = std::sync::Once::new();
     HOOK.call_once(|| {
         let before = panic::take_hook();
@@ -420,10 +441,11 @@ fn run(name: &str, body: &impl Fn(), passes: usize) -> Result<Kernel, Report> {
     STACK.with(|s| s.borrow_mut().push(Trace::new(name, id, passes)));
     let pop = Pop;
     let outcome = panic::catch_unwind(AssertUnwindSafe(body));
-    let (kernel, mut diagnostics) = with(|t| {
+    let (kernel, maps, mut diagnostics) = with(|t| {
         let mut kernel = std::mem::take(&mut t.kernel);
         kernel.body = std::mem::take(&mut t.blocks[0].insts);
-        (kernel, std::mem::take(&mut t.errors))
+        let maps = std::mem::take(&mut t.tensor_maps).into_iter().map(|(_, map)| map).collect();
+        (kernel, maps, std::mem::take(&mut t.errors))
     });
     drop(pop);
     if let Err(panic) = outcome {
@@ -434,7 +456,7 @@ fn run(name: &str, body: &impl Fn(), passes: usize) -> Result<Kernel, Report> {
         d.at = PANIC.take();
         diagnostics.push(d);
     }
-    if diagnostics.is_empty() { Ok(kernel) } else { Err(Report { subject: name.into(), diagnostics }) }
+    if diagnostics.is_empty() { Ok((kernel, maps)) } else { Err(Report { subject: name.into(), diagnostics }) }
 }
 
 /// How values and registers of one recording are called in the other.
@@ -456,6 +478,21 @@ impl Names {
             (Op::For { index: p, .. }, Op::For { index: q, .. }) => {
                 self.values.insert(q.0, p.0);
                 true
+            }
+            (Op::Machine(p), Op::Machine(q)) => {
+                (p.opcode, &p.modifiers, p.guard, p.operands.len())
+                    == (q.opcode, &q.modifiers, q.guard, q.operands.len())
+                    && p.operands.iter().zip(&q.operands).all(|(p, q)| self.same_slot(p, q))
+            }
+            _ => p == q,
+        }
+    }
+
+    fn same_slot(&mut self, p: &Slot, q: &Slot) -> bool {
+        match (p, q) {
+            (Slot::Register(p), Slot::Register(q)) => self.same_register(*p, *q),
+            (Slot::Vector(p), Slot::Vector(q)) => {
+                p.len() == q.len() && p.iter().zip(q).all(|(p, q)| self.same_slot(p, q))
             }
             _ => p == q,
         }

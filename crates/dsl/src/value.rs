@@ -182,7 +182,7 @@ conversions! {
 }
 
 /// `log₂ e`: what turns a power of e into one of 2.
-const LOG2_E: f32 = std::f32::consts::LOG2_E;
+pub(crate) const LOG2_E: f32 = std::f32::consts::LOG2_E;
 
 macro_rules! functions {
     ($($(#[$doc:meta])* $method:ident $op:ident;)*) => {

@@ -57,9 +57,34 @@ pub struct Param {
     pub ty: Type,
     /// Set for an address in global memory.
     pub pointer: Option<Pointer>,
+    /// Whether it is a tensor map: 128 bytes that are passed by value. Its value is their generic address, a `u64`.
+    pub tensor_map: bool,
 }
 
-/// Statically sized shared memory.
+impl Param {
+    /// A number.
+    pub fn number(name: impl Into<String>, ty: Type) -> Param {
+        Param { name: name.into(), ty, pointer: None, tensor_map: false }
+    }
+
+    /// An address in global memory.
+    pub fn pointer(name: impl Into<String>, pointer: Pointer) -> Param {
+        Param { pointer: Some(pointer), ..Param::number(name, Type::U64) }
+    }
+
+    /// A tensor map.
+    pub fn tensor_map(name: impl Into<String>) -> Param {
+        Param { tensor_map: true, ..Param::number(name, Type::U64) }
+    }
+}
+
+/// What a block may have of shared memory without asking for more at launch, on every target.
+pub const MAX_STATIC_SHARED: u32 = 48 * 1024;
+
+/// The largest alignment of a shared variable: what the widest swizzle of a copy engine repeats by.
+pub const MAX_SHARED_ALIGN: u32 = 1024;
+
+/// A variable in shared memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SharedVariable {
     /// Its name.
@@ -101,6 +126,12 @@ pub struct Kernel {
     pub shared: Vec<SharedVariable>,
     /// Threads in a block, when every launch has the same number.
     pub block: Option<[u32; 3]>,
+    /// Registers that a thread may have.
+    pub max_registers: Option<u32>,
+    /// Blocks that shall fit on a multiprocessor.
+    pub min_blocks: Option<u32>,
+    /// Blocks in a cluster, when every launch has the same number.
+    pub cluster: Option<[u32; 3]>,
     /// Places in source that instructions refer to.
     pub locations: Vec<Location>,
     /// The body.
@@ -114,9 +145,9 @@ impl Kernel {
         Value(self.values.len() as u32 - 1)
     }
 
-    /// The type of a value.
+    /// The type of a value; `u32` for one that does not exist, which no verified kernel has.
     pub fn type_of(&self, v: Value) -> Type {
-        self.values[v.0 as usize]
+        self.values.get(v.0 as usize).copied().unwrap_or(Type::U32)
     }
 
     /// The place an instruction came from.
@@ -137,8 +168,29 @@ impl Kernel {
         self.body.is_empty()
     }
 
+    /// Where each shared variable begins, and where the last ends, laid out in order of declaration.
+    pub fn shared_layout(&self) -> (Vec<u32>, u32) {
+        let mut end = 0u32;
+        let place = |v: &SharedVariable| {
+            let start = end.checked_next_multiple_of(v.align.max(1)).unwrap_or(u32::MAX);
+            end = start.saturating_add(v.bytes);
+            start
+        };
+        let starts = self.shared.iter().map(place).collect();
+        (starts, end)
+    }
+
     /// Bytes of shared memory, laid out in order of declaration.
     pub fn shared_bytes(&self) -> u32 {
-        self.shared.iter().fold(0, |end, v| end.next_multiple_of(v.align.max(1)) + v.bytes)
+        self.shared_layout().1
+    }
+
+    /// Bytes of dynamic shared memory that a launch must give: all of it where it is more than
+    /// [`MAX_STATIC_SHARED`], else none.
+    pub fn dynamic_shared(&self) -> u32 {
+        match self.shared_bytes() {
+            ..=MAX_STATIC_SHARED => 0,
+            bytes => bytes,
+        }
     }
 }

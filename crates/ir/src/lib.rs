@@ -7,24 +7,29 @@
 //! | module | what |
 //! |---|---|
 //! | [`kernel`], [`op`], [`types`] | the IR itself |
+//! | [`machine`], [`inline`] | any instruction of PTX as one operation; PTX text |
 //! | [`verify`](mod@verify) | what must hold, checked before and after the passes |
-//! | [`passes`] | contraction, folding, registers, division, addresses, value numbering, dead code |
+//! | [`passes`] | contraction, folding, registers, division, addresses, value numbering, loops, dead code |
 //! | [`lower`](mod@lower) | to PTX |
 //! | [`text`] | the text form, printed and parsed |
 //!
 //! The passes do what `ptxas` was measured not to do (constant division, address folding, contraction by our own
 //! rules) and leave registers and scheduling to it.
 
+pub mod inline;
 pub mod kernel;
 pub mod lower;
+pub mod machine;
 pub mod op;
 pub mod passes;
 pub mod text;
 pub mod types;
 pub mod verify;
 
+pub use inline::{Effect, Inline};
 pub use kernel::{Block, Inst, Kernel, LocationId, Param, Pointer, RegisterId, SharedId, SharedVariable, Value};
 pub use lower::{LowerError, LowerOptions, lower};
+pub use machine::Machine;
 pub use op::{Binary, Comparison, Op, Shuffle, Space, Special, Unary};
 pub use passes::{Pass, optimize};
 pub use types::Type;

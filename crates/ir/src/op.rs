@@ -1,6 +1,11 @@
 //! Operations.
 
+use crate::inline::{Effect, Inline};
 use crate::kernel::{Block, RegisterId, SharedId, Value};
+use crate::machine::{Machine, SpecialRegister};
+use crate::types::Type;
+use std::borrow::Cow;
+use warpsmith_ptx::Type as PtxType;
 
 /// An enum of operations with the names they have in the text form.
 macro_rules! named {
@@ -151,6 +156,93 @@ named! {
         GridZ = "nctaid.z",
         /// Lane in the warp.
         Lane = "laneid",
+        /// Warp in the block; may change while the thread runs.
+        Warp = "warpid",
+        /// Room for warps in a block.
+        Warps = "nwarpid",
+        /// The multiprocessor; may change while the thread runs.
+        Multiprocessor = "smid",
+        /// Room for multiprocessors; their numbers may have gaps.
+        Multiprocessors = "nsmid",
+        /// The launch, a `u64`.
+        GridId = "gridid",
+        /// The bit of this lane.
+        LanemaskEq = "lanemask_eq",
+        /// The bits of the lanes up to this one.
+        LanemaskLe = "lanemask_le",
+        /// The bits of the lanes before this one.
+        LanemaskLt = "lanemask_lt",
+        /// The bits of the lanes from this one on.
+        LanemaskGe = "lanemask_ge",
+        /// The bits of the lanes after this one.
+        LanemaskGt = "lanemask_gt",
+        /// A cycle counter's low half.
+        Clock = "clock",
+        /// A cycle counter's high half.
+        ClockHi = "clock_hi",
+        /// A cycle counter, a `u64`.
+        Clock64 = "clock64",
+        /// Nanoseconds, a `u64`.
+        GlobalTimer = "globaltimer",
+        /// Nanoseconds, low half.
+        GlobalTimerLo = "globaltimer_lo",
+        /// Nanoseconds, high half.
+        GlobalTimerHi = "globaltimer_hi",
+        /// Cluster in the grid.
+        ClusterX = "clusterid.x",
+        /// Cluster in the grid.
+        ClusterY = "clusterid.y",
+        /// Cluster in the grid.
+        ClusterZ = "clusterid.z",
+        /// Grid size in clusters.
+        ClustersX = "nclusterid.x",
+        /// Grid size in clusters.
+        ClustersY = "nclusterid.y",
+        /// Grid size in clusters.
+        ClustersZ = "nclusterid.z",
+        /// Block in the cluster.
+        BlockInClusterX = "cluster_ctaid.x",
+        /// Block in the cluster.
+        BlockInClusterY = "cluster_ctaid.y",
+        /// Block in the cluster.
+        BlockInClusterZ = "cluster_ctaid.z",
+        /// Cluster size in blocks.
+        ClusterSizeX = "cluster_nctaid.x",
+        /// Cluster size in blocks.
+        ClusterSizeY = "cluster_nctaid.y",
+        /// Cluster size in blocks.
+        ClusterSizeZ = "cluster_nctaid.z",
+        /// Rank of the block in its cluster.
+        ClusterRank = "cluster_ctarank",
+        /// Blocks in the cluster.
+        ClusterSize = "cluster_nctarank",
+        /// Whether the launch asked for clusters, a `bool`.
+        IsExplicitCluster = "is_explicit_cluster",
+        /// Bytes of dynamic shared memory.
+        DynamicShared = "dynamic_smem_size",
+        /// Bytes of shared memory of the block.
+        TotalShared = "total_smem_size",
+    }
+}
+
+impl Special {
+    /// The register in PTX, when it has one of that name.
+    pub fn register(self) -> Option<SpecialRegister> {
+        SpecialRegister::from_name(self.name())
+    }
+
+    /// The type of its value.
+    pub fn ty(self) -> Type {
+        match self.register().map(SpecialRegister::ty) {
+            Some(PtxType::U64) => Type::U64,
+            Some(PtxType::Pred) => Type::Bool,
+            _ => Type::U32,
+        }
+    }
+
+    /// Whether it changes while a thread runs.
+    pub fn is_volatile(self) -> bool {
+        self.register().is_some_and(SpecialRegister::is_volatile)
     }
 }
 
@@ -161,7 +253,7 @@ pub enum Op {
     Const(u64),
     /// A kernel parameter.
     Param(u32),
-    /// A hardware value, `u32`.
+    /// A hardware value, of [`Special::ty`].
     Special(Special),
     /// The address of a shared variable, `u32`.
     SharedAddress(SharedId),
@@ -241,6 +333,10 @@ pub enum Op {
     BreakIf,
     /// `[condition]`: the thread ends.
     ExitIf,
+    /// An instruction of PTX, which says what its operands are.
+    Machine(Box<Machine>),
+    /// PTX text.
+    Inline(Box<Inline>),
 }
 
 impl Op {
@@ -274,16 +370,31 @@ impl Op {
             Op::Loop { .. } => "loop",
             Op::BreakIf => "break_if",
             Op::ExitIf => "exit_if",
+            Op::Machine(_) => "ptx",
+            Op::Inline(_) => "inline",
+        }
+    }
+
+    /// The same, or the whole name of an instruction of PTX: for messages.
+    pub fn label(&self) -> Cow<'static, str> {
+        match self {
+            Op::Machine(machine) => Cow::Owned(machine.name()),
+            op => Cow::Borrowed(op.name()),
         }
     }
 
     /// Whether it only computes: no effect, and the same result for the same operands.
-    pub const fn is_pure(&self) -> bool {
+    pub fn is_pure(&self) -> bool {
+        match self {
+            Op::Machine(machine) => return machine.is_pure(),
+            Op::Inline(inline) => return inline.effect == Effect::None,
+            Op::Special(special) => return !special.is_volatile(),
+            _ => {}
+        }
         matches!(
             self,
             Op::Const(_)
                 | Op::Param(_)
-                | Op::Special(_)
                 | Op::SharedAddress(_)
                 | Op::Unary(_)
                 | Op::Binary(_)
@@ -298,8 +409,12 @@ impl Op {
     }
 
     /// Whether it may be dropped when nobody reads its results.
-    pub const fn is_removable(&self) -> bool {
-        self.is_pure() || matches!(self, Op::Get(_) | Op::Load { .. })
+    pub fn is_removable(&self) -> bool {
+        match self {
+            Op::Machine(machine) => machine.is_removable(),
+            Op::Get(_) | Op::Load { .. } | Op::Special(_) => true,
+            op => op.is_pure(),
+        }
     }
 
     /// The blocks inside.

@@ -1,6 +1,7 @@
 //! Types of values.
 
 use std::fmt;
+use warpsmith_ptx::Type as PtxType;
 use warpsmith_types::DType;
 
 /// The type of a value in a register. Memory has no types of its own: an access says what it moves.
@@ -122,5 +123,24 @@ impl Type {
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// The PTX type a value's register is declared with. 16-bit floats live in untyped registers, as everywhere in PTX.
+pub(crate) const fn register(ty: Type) -> PtxType {
+    match ty {
+        Type::F32 => PtxType::F32,
+        Type::F64 => PtxType::F64,
+        _ => bits(ty),
+    }
+}
+
+/// The untyped bits.
+pub(crate) const fn bits(ty: Type) -> PtxType {
+    match ty.bits() {
+        1 => PtxType::Pred,
+        16 => PtxType::B16,
+        32 => PtxType::B32,
+        _ => PtxType::B64,
     }
 }

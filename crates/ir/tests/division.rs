@@ -8,7 +8,7 @@ use warpsmith_ir::{Binary, Inst, Kernel, LocationId, Op, Param, Pass, Space, Typ
 
 /// `out[0] = x / d; out[1] = x % d`
 fn kernel(ty: Type, divisor: u64) -> Kernel {
-    let param = |name: &str, ty| Param { name: name.into(), ty, pointer: None };
+    let param = |name: &str, ty| Param::number(name, ty);
     let params = vec![param("out", Type::U64), param("x", ty)];
     let mut kernel = Kernel { name: "divide".into(), params, ..Kernel::default() };
     let [out, x, d, quotient, remainder] = [Type::U64, ty, ty, ty, ty].map(|t| kernel.value(t));

@@ -29,7 +29,7 @@ fn start() -> (Kernel, Vec<[Value; 2]>) {
             let lane = push(&mut kernel, Op::Special(Special::Lane), &[], &[Type::U32])[0];
             push(&mut kernel, Op::Compare(Comparison::Lt), &[lane, lane], &[ty])[0]
         } else {
-            kernel.params.push(Param { name: format!("p{ty}"), ty, pointer: None });
+            kernel.params.push(Param::number(format!("p{ty}"), ty));
             let index = kernel.params.len() as u32 - 1;
             push(&mut kernel, Op::Param(index), &[], &[ty])[0]
         };

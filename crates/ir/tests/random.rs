@@ -207,8 +207,8 @@ impl Builder {
 
 fn random_kernel(choices: Vec<u32>) -> Kernel {
     let pointer = Some(Pointer { tensor: "out".into(), align: 16 });
-    let mut params = vec![Param { name: "out".into(), ty: Type::U64, pointer }];
-    params.extend(TYPES[..4].iter().map(|&ty| Param { name: format!("p{ty}"), ty, pointer: None }));
+    let mut params = vec![Param { pointer, ..Param::number("out", Type::U64) }];
+    params.extend(TYPES[..4].iter().map(|&ty| Param::number(format!("p{ty}"), ty)));
     let kernel = Kernel { name: "random".into(), params, registers: TYPES.to_vec(), ..Kernel::default() };
     let mut b = Builder { choices: choices.into_iter(), kernel, scopes: vec![vec![]], out: Value(0), stores: 0 };
     let mut body = vec![];

@@ -2,8 +2,9 @@
 //!
 //! | operator | what |
 //! |---|---|
-//! | [`softmax`] | softmax over the last dimension, forward |
-//! | [`rms_norm`] | RMS normalisation over the last dimension, forward |
+//! | [`softmax`](mod@softmax) | softmax over the last dimension, forward |
+//! | [`rms_norm`](mod@rms_norm) | RMS normalisation over the last dimension, forward |
+//! | [`gemm`](mod@gemm) | matrix product of bf16 or f16 by Hopper's warpgroup instructions |
 //!
 //! Each folder holds the public call with its formula and errors (`mod.rs`), how it maps onto a chip (`plan.rs`), the
 //! kernel (`kernel.rs`), and the same in plain Rust with float64 inside (`reference.rs`). [`rows`] is what kernels over
@@ -16,9 +17,11 @@ pub use warpsmith_dsl as dsl;
 
 mod cache;
 pub mod compare;
+pub mod gemm;
 pub mod rms_norm;
 pub mod rows;
 pub mod softmax;
 
+pub use gemm::gemm;
 pub use rms_norm::rms_norm;
 pub use softmax::softmax;

@@ -73,6 +73,9 @@ pub enum Error {
         /// The device's memory.
         total: u64,
     },
+    /// A tensor map that TMA does not take.
+    #[error("tensor map: {0}")]
+    TensorMap(String),
     /// The PTX does not parse.
     #[error("kernel `{entry}`: {message}")]
     Ptx {

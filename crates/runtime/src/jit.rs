@@ -1,6 +1,6 @@
 //! Kernels compiled when they are first launched, and found again after that.
 
-use crate::device::{Device, DeviceId, Function, LaunchOutcome, LaunchShape, Stream};
+use crate::device::{Device, DeviceId, Function, LaunchOutcome, LaunchShape, Stream, TensorMap};
 use crate::error::Error;
 use crate::manifest::manifest;
 use rustc_hash::FxHashMap;
@@ -50,6 +50,8 @@ pub struct Bound {
     loaded: Option<Arc<Loaded>>,
     launch: Launch,
     arguments: Arguments,
+    /// The whole parameter block: the arguments, then the tensor maps that the kernel asked for.
+    parameters: Vec<u8>,
 }
 
 impl Bound {
@@ -81,9 +83,9 @@ impl Bound {
     /// later call; on an emulated device it is in the outcome.
     pub fn launch(&self, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
         let Some(loaded) = &self.loaded else { return Ok(LaunchOutcome::default()) };
-        let shape = shape(&self.launch)?;
+        let shape = shape(&self.launch)?.dynamic_shared(loaded.compiled.program.dynamic_shared());
         let manifest = self.device.is_emulated().then(|| manifest(&loaded.compiled, &self.arguments));
-        Ok(loaded.function.launch(&shape, self.arguments.bytes(), stream, manifest.as_ref())?)
+        Ok(loaded.function.launch(&shape, &self.parameters, stream, manifest.as_ref())?)
     }
 }
 
@@ -116,7 +118,11 @@ impl<K: Kernel> Jit<K> {
             return Err(ArgumentError::Unexpected { name, expected, got }.into());
         }
         let loaded = if launch.grid.contains(&0) { None } else { Some(self.find(device, &arguments, &launch)?) };
-        Ok(Bound { device: device.clone(), loaded, launch, arguments })
+        let parameters = match &loaded {
+            Some(loaded) => parameters(&loaded.compiled, &arguments, device)?,
+            None => vec![],
+        };
+        Ok(Bound { device: device.clone(), loaded, launch, arguments, parameters })
     }
 
     fn find(&self, device: &Device, arguments: &Arguments, launch: &Launch) -> Result<Arc<Loaded>, LaunchError> {
@@ -139,6 +145,29 @@ impl<K: Kernel> Jit<K> {
     pub fn launch(&self, args: &<K::Args as Params>::Host<'_>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
         self.bind(args, stream.device())?.launch(stream)
     }
+}
+
+/// The arguments' bytes, and behind them each tensor map, encoded for the device.
+fn parameters(compiled: &Compiled, arguments: &Arguments, device: &Device) -> Result<Vec<u8>, LaunchError> {
+    let mut bytes = arguments.bytes().to_vec();
+    for map in &compiled.tensor_maps {
+        let Some((_, t)) = arguments.tensors().find(|(name, _)| *name == map.tensor) else {
+            let (expected, got) = (format!("an argument `{}`", map.tensor), "none".into());
+            return Err(ArgumentError::Unexpected { name: "tensor map", expected, got }.into());
+        };
+        let width = t.dtype.bytes() as u64;
+        let encoded = device.encode_tensor_map(&TensorMap {
+            address: t.address,
+            dtype: map.dtype,
+            extents: t.shape.iter().rev().map(|&n| n as u64).collect(),
+            strides: t.strides.iter().rev().skip(1).map(|&s| s as u64 * width).collect(),
+            boxed: map.boxed.clone(),
+            swizzle: map.swizzle,
+        })?;
+        bytes.resize(bytes.len().next_multiple_of(64), 0);
+        bytes.extend_from_slice(&encoded);
+    }
+    Ok(bytes)
 }
 
 fn shape(launch: &Launch) -> Result<LaunchShape, LaunchError> {

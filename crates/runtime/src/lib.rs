@@ -39,7 +39,7 @@ pub mod tensor;
 
 pub use device::{
     Buffer, CompileReport, Device, DeviceId, DeviceInfo, Event, Function, Graph, LaunchOutcome, LaunchShape, MemoryUse,
-    Ptx, Stream,
+    Ptx, Stream, TENSOR_MAP_BYTES, TensorMap,
 };
 pub use driver::DriverVersion;
 pub use error::Error;

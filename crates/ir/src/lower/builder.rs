@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, LocationId, RegisterId, Value};
 use crate::types::Type;
 use rustc_hash::FxHashSet;
 use warpsmith_ptx as ptx;
-use warpsmith_ptx::{Function, Immediate, Instruction, Label, LabelId, Modifier, Opcode, Operand, Statement};
+use warpsmith_ptx::{Function, Immediate, Instruction, Label, LabelId, Modifier, Opcode, Operand, Statement, Symbol};
 use warpsmith_types::Location;
 
 /// Where a value is.
@@ -25,6 +25,8 @@ pub(super) struct Builder {
     pub(super) function: Function,
     pub(super) names: Names,
     pub(super) lines: Lines,
+    /// Where each shared variable is.
+    pub(super) shared: Vec<(Symbol, i64)>,
     types: Vec<Type>,
     values: Vec<Held>,
     /// The PTX register of each mutable register, once it is named.
@@ -32,6 +34,8 @@ pub(super) struct Builder {
     mutable_types: Vec<Type>,
     /// Registers so far, by class.
     counts: [u32; 6],
+    /// Those of inline PTX.
+    inline_registers: u32,
     /// Where the innermost loops end.
     pub(super) loop_ends: Vec<LabelId>,
     /// The end of the kernel, once somebody jumps there.
@@ -46,11 +50,13 @@ impl Builder {
             function: Function::entry(kernel.name.clone()),
             names,
             lines: Lines::new(options.line_info),
+            shared: vec![],
             types: kernel.values.clone(),
             values: vec![Held::Nowhere; kernel.values.len()],
             mutable: vec![None; kernel.registers.len()],
             mutable_types: kernel.registers.clone(),
             counts: [0; 6],
+            inline_registers: 0,
             loop_ends: vec![],
             exit: None,
         }
@@ -73,6 +79,14 @@ impl Builder {
         let name = format!("{prefix}{}", self.counts[class]);
         self.counts[class] += 1;
         self.function.registers.push(ptx::Register { name, ty: types::register(ty) });
+        ptx::RegisterId(self.function.registers.len() as u32 - 1)
+    }
+
+    /// A new register of inline PTX.
+    pub(super) fn inline_register(&mut self, ty: ptx::Type) -> ptx::RegisterId {
+        let name = format!("%inline{}", self.inline_registers);
+        self.inline_registers += 1;
+        self.function.registers.push(ptx::Register { name, ty });
         ptx::RegisterId(self.function.registers.len() as u32 - 1)
     }
 

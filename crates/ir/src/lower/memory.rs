@@ -7,43 +7,41 @@ use crate::kernel::{Inst, RegisterId, SharedId, Value};
 use crate::op::{Op, Shuffle, Space, Special};
 use crate::types::Type;
 use warpsmith_ptx::{
-    Address, Base, Immediate, Instruction, Modifier, Opcode as O, Operand, SpecialRegister, Symbol, Type as T,
-    Word as W,
+    Address, Base, Immediate, Instruction, Modifier, Opcode as O, Operand, Symbol, Type as T, Word as W,
 };
 use warpsmith_types::Target;
 
 impl Lowering<'_> {
-    pub(super) fn param(&mut self, inst: &Inst, index: u32) {
+    pub(super) fn param(&mut self, inst: &Inst, index: u32) -> Result<(), LowerError> {
         let ty = self.out.type_of(inst.results[0]);
+        if self.kernel.params[index as usize].tensor_map {
+            // Copies take a generic address.
+            let address = self.out.register(ty).into_operand();
+            let symbol = Operand::Symbol(Symbol::Parameter(index), 0);
+            self.out.emit(O::Mov, [T::B64], [address.clone(), symbol]);
+            let d = self.out.define(inst.results[0]).into_operand();
+            let generic = Instruction::new(O::Cvta, [W::Param.into(), T::U64.into()], [d, address]);
+            return self.push_checked(inst, generic, || "a tensor map as a parameter".into());
+        }
         let d = self.out.define(inst.results[0]).into_operand();
         let address = Address { base: Base::Symbol(Symbol::Parameter(index)), offset: 0, coordinates: vec![] };
         let modifiers = [Modifier::from(W::Param), parameter(ty).into()];
         self.out.emit(O::Ld, modifiers, [d, Operand::Address(address)]);
+        Ok(())
     }
 
-    pub(super) fn special(&mut self, inst: &Inst, special: Special) {
-        let register = match special {
-            Special::ThreadX => SpecialRegister::TidX,
-            Special::ThreadY => SpecialRegister::TidY,
-            Special::ThreadZ => SpecialRegister::TidZ,
-            Special::BlockSizeX => SpecialRegister::NtidX,
-            Special::BlockSizeY => SpecialRegister::NtidY,
-            Special::BlockSizeZ => SpecialRegister::NtidZ,
-            Special::BlockX => SpecialRegister::CtaidX,
-            Special::BlockY => SpecialRegister::CtaidY,
-            Special::BlockZ => SpecialRegister::CtaidZ,
-            Special::GridX => SpecialRegister::NctaidX,
-            Special::GridY => SpecialRegister::NctaidY,
-            Special::GridZ => SpecialRegister::NctaidZ,
-            Special::Lane => SpecialRegister::LaneId,
-        };
+    pub(super) fn special(&mut self, inst: &Inst, special: Special) -> Result<(), LowerError> {
+        // That PTX has a register of every name is a test.
+        let Some(register) = special.register() else { return Ok(()) };
         let d = self.out.define(inst.results[0]).into_operand();
-        self.out.emit(O::Mov, [T::U32], [d, Operand::Special(register)]);
+        let instruction = Instruction::new(O::Mov, [register.ty().into()], [d, Operand::Special(register)]);
+        self.push_checked(inst, instruction, || format!("`%{register}`"))
     }
 
     pub(super) fn shared_address(&mut self, inst: &Inst, id: SharedId) {
         let d = self.out.define(inst.results[0]).into_operand();
-        self.out.emit(O::Mov, [T::U32], [d, Operand::Symbol(Symbol::Local(id.0), 0)]);
+        let (symbol, offset) = self.out.shared[id.0 as usize];
+        self.out.emit(O::Mov, [T::U32], [d, Operand::Symbol(symbol, offset)]);
     }
 
     pub(super) fn load(

@@ -7,15 +7,20 @@
 //! | file | what |
 //! |---|---|
 //! | `builder` | registers, labels and operands of the function being written |
+//! | `declare` | parameters, shared memory, directives |
 //! | `types` | the PTX types of a value |
 //! | `arithmetic`, `convert`, `memory`, `control` | the operations by family |
+//! | `machine`, `inline` | instructions by their names in PTX, PTX text |
 //! | `lines` | `.file` and `.loc` |
 
 mod arithmetic;
 mod builder;
 mod control;
 mod convert;
+mod declare;
+mod inline;
 mod lines;
+mod machine;
 mod memory;
 mod types;
 
@@ -26,7 +31,7 @@ use crate::kernel::{Block, Inst, Kernel};
 use crate::op::Op;
 use crate::verify::verify;
 use builder::Builder;
-use warpsmith_ptx::{Module, Parameter, StateSpace, Variable};
+use warpsmith_ptx::Module;
 use warpsmith_types::{Location, Report, Target};
 
 /// What to lower for.
@@ -63,19 +68,43 @@ pub enum LowerError {
         /// Who asked for it.
         at: Option<Location>,
     },
+    /// The target has less shared memory.
+    #[error("the kernel has {bytes} bytes of shared memory, and a block on {target} may have {limit}")]
+    Shared {
+        /// What the kernel declares, with the padding between.
+        bytes: u32,
+        /// What a block may have.
+        limit: u32,
+        /// The target lowered for.
+        target: Target,
+    },
+}
+
+/// What a block may have of shared memory, static and dynamic, in bytes.
+pub const fn shared_limit(target: Target) -> u32 {
+    1024 * match target.number {
+        86 | 89 | 120..130 => 99,
+        ..90 => 163,
+        _ => 227,
+    }
 }
 
 /// Writes a kernel as PTX, in the oldest version that has what it uses. It is verified first, so that no kernel makes
 /// this fail otherwise than by an error.
 pub fn lower(kernel: &Kernel, options: &LowerOptions) -> Result<Module, LowerError> {
     verify(kernel).map_err(LowerError::Invalid)?;
+    let (bytes, limit) = (kernel.shared_bytes(), shared_limit(options.target));
+    if bytes > limit {
+        return Err(LowerError::Shared { bytes, limit, target: options.target });
+    }
     let mut lowering = Lowering { kernel, target: options.target, out: Builder::new(kernel, options) };
-    lowering.declare();
+    let shared = lowering.declare()?;
     lowering.block(&kernel.body)?;
     lowering.finish();
 
     let Builder { function, lines, .. } = lowering.out;
     let mut module = Module::new(options.target.version_floor(), options.target);
+    module.variables.extend(shared);
     module.functions.push(function);
     module.version = module.minimal_version().max(lines.version());
     module.files = lines.files;
@@ -90,34 +119,6 @@ struct Lowering<'k> {
 }
 
 impl Lowering<'_> {
-    /// Parameters, shared variables and directives.
-    fn declare(&mut self) {
-        let names = &mut self.out.names;
-        let function = &mut self.out.function;
-        function.directives.reqntid = self.kernel.block;
-        for p in &self.kernel.params {
-            function.parameters.push(Parameter {
-                name: names.unique(&p.name),
-                ty: types::parameter(p.ty),
-                align: p.ty.bytes(),
-                count: 1,
-                array: false,
-                pointer: p.pointer.as_ref().map(|p| (StateSpace::Global, p.align)),
-            });
-        }
-        for s in &self.kernel.shared {
-            function.variables.push(Variable {
-                name: names.unique(&s.name),
-                space: StateSpace::Shared,
-                linkage: warpsmith_ptx::Linkage::Internal,
-                align: s.align,
-                ty: warpsmith_ptx::Type::B8,
-                count: Some(u64::from(s.bytes)),
-                init: vec![],
-            });
-        }
-    }
-
     fn block(&mut self, block: &Block) -> Result<(), LowerError> {
         block.iter().try_for_each(|inst| self.inst(inst))
     }
@@ -130,8 +131,8 @@ impl Lowering<'_> {
         }
         match &inst.op {
             Op::Const(bits) => self.out.hold_constant(inst.results[0], *bits),
-            Op::Param(i) => self.param(inst, *i),
-            Op::Special(s) => self.special(inst, *s),
+            Op::Param(i) => self.param(inst, *i)?,
+            Op::Special(s) => self.special(inst, *s)?,
             Op::SharedAddress(id) => self.shared_address(inst, *id),
             Op::Unary(op) => self.unary(inst, *op),
             Op::Binary(op) => self.binary(inst, *op),
@@ -154,6 +155,8 @@ impl Lowering<'_> {
             Op::Loop { body } => self.endless(body)?,
             Op::BreakIf => self.break_if(inst),
             Op::ExitIf => self.exit_if(inst),
+            Op::Machine(m) => self.machine(inst, m)?,
+            Op::Inline(i) => self.inline(inst, i)?,
         }
         Ok(())
     }

@@ -1,16 +1,8 @@
 //! The PTX types of a value: for its register, for arithmetic, as bits, in memory.
 
 use crate::types::Type;
+pub(super) use crate::types::{bits, register};
 use warpsmith_ptx::Type as T;
-
-/// The type a value's register is declared with. 16-bit floats live in untyped registers, as everywhere in PTX.
-pub(super) const fn register(ty: Type) -> T {
-    match ty {
-        Type::F32 => T::F32,
-        Type::F64 => T::F64,
-        _ => bits(ty),
-    }
-}
 
 /// The type that says how an instruction computes.
 pub(super) const fn arithmetic(ty: Type) -> T {
@@ -35,16 +27,6 @@ pub(super) const fn signed(ty: Type) -> T {
         Type::U32 => T::S32,
         Type::U64 => T::S64,
         _ => arithmetic(ty),
-    }
-}
-
-/// The untyped bits.
-pub(super) const fn bits(ty: Type) -> T {
-    match ty.bits() {
-        1 => T::Pred,
-        16 => T::B16,
-        32 => T::B32,
-        _ => T::B64,
     }
 }
 

@@ -5,6 +5,7 @@
 //! a `loop` stays.
 
 use crate::kernel::{Block, Inst, Kernel, RegisterId};
+use crate::machine::Machine;
 use crate::op::Op;
 use rustc_hash::FxHashSet;
 
@@ -31,6 +32,7 @@ fn overwritten(block: &mut Block) {
             Op::Get(r) => {
                 coming.remove(&r);
             }
+            Op::Machine(ref machine) => forget(machine, &mut coming),
             // What comes after the loop may read anything.
             Op::BreakIf => coming.clear(),
             _ => {}
@@ -51,11 +53,19 @@ fn reads(block: &Block, coming: &mut FxHashSet<RegisterId>) {
             Op::Get(r) => {
                 coming.remove(&r);
             }
+            Op::Machine(ref machine) => forget(machine, coming),
             Op::BreakIf => coming.clear(),
             _ => {}
         }
         inst.op.blocks().for_each(|b| reads(b, coming));
     }
+}
+
+/// Takes away the registers that an instruction may read.
+fn forget(machine: &Machine, coming: &mut FxHashSet<RegisterId>) {
+    machine.registers().iter().for_each(|r| {
+        coming.remove(r);
+    });
 }
 
 /// An instruction, numbered in program order.
@@ -120,8 +130,10 @@ impl<'k> Marker<'k> {
             work.extend(node.around);
             work.extend(&node.breaks);
             work.extend(node.inst.args.iter().filter_map(|v| self.defined_by[v.0 as usize]));
-            if let Op::Get(r) = node.inst.op {
-                work.extend(&self.sets[r.0 as usize]);
+            match &node.inst.op {
+                Op::Get(r) => work.extend(&self.sets[r.0 as usize]),
+                Op::Machine(m) => work.extend(m.registers().iter().flat_map(|r| &self.sets[r.0 as usize])),
+                _ => {}
             }
         }
         live

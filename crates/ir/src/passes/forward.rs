@@ -39,6 +39,7 @@ impl Forward {
                         return false;
                     }
                 }
+                Op::Machine(ref machine) => machine.registers().iter().for_each(|r| held[r.0 as usize] = None),
                 _ => {}
             }
             let is_loop = matches!(inst.op, Op::For { .. } | Op::Loop { .. });
@@ -60,8 +61,10 @@ impl Forward {
 /// The registers that a block writes.
 fn writes(block: &Block, into: &mut Vec<usize>) {
     for inst in block {
-        if let Op::Set(r) = inst.op {
-            into.push(r.0 as usize);
+        match &inst.op {
+            Op::Set(r) => into.push(r.0 as usize),
+            Op::Machine(machine) => into.extend(machine.registers().iter().map(|r| r.0 as usize)),
+            _ => {}
         }
         inst.op.blocks().for_each(|b| writes(b, into));
     }

@@ -11,8 +11,10 @@ mod division;
 mod evaluate;
 mod fold;
 mod forward;
+mod hoist;
 mod number;
 mod rewrite;
+mod strength;
 
 use crate::kernel::Kernel;
 use crate::verify::verify;
@@ -32,14 +34,27 @@ pub enum Pass {
     Address,
     /// A value is computed once.
     Number,
+    /// What a loop computes from values outside of it is computed before it.
+    Hoist,
+    /// An address that grows with a loop's index is added to.
+    Strength,
     /// What nobody reads goes, registers included.
     Dead,
 }
 
 impl Pass {
     /// Every pass.
-    pub const ALL: [Pass; 7] =
-        [Pass::Contract, Pass::Fold, Pass::Forward, Pass::Division, Pass::Address, Pass::Number, Pass::Dead];
+    pub const ALL: [Pass; 9] = [
+        Pass::Contract,
+        Pass::Fold,
+        Pass::Forward,
+        Pass::Division,
+        Pass::Address,
+        Pass::Number,
+        Pass::Hoist,
+        Pass::Strength,
+        Pass::Dead,
+    ];
 
     /// The order of [`optimize`], in which each profits from those before.
     pub const ORDER: &'static [Pass] = &[
@@ -54,6 +69,11 @@ impl Pass {
         Pass::Fold,
         Pass::Address,
         Pass::Number,
+        // What is left in a loop after this depends on it.
+        Pass::Hoist,
+        Pass::Strength,
+        // Where a loop starts is often known.
+        Pass::Fold,
         Pass::Dead,
     ];
 
@@ -66,6 +86,8 @@ impl Pass {
             Pass::Division => "division",
             Pass::Address => "address",
             Pass::Number => "number",
+            Pass::Hoist => "hoist",
+            Pass::Strength => "strength",
             Pass::Dead => "dead",
         }
     }
@@ -91,6 +113,8 @@ impl Pass {
             Pass::Division => division::division(kernel),
             Pass::Address => address::address(kernel),
             Pass::Number => number::number(kernel),
+            Pass::Hoist => hoist::hoist(kernel),
+            Pass::Strength => strength::strength(kernel),
             Pass::Dead => dead::dead(kernel),
         }
     }

@@ -4,7 +4,9 @@
 //! read-only count as operations.
 
 use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
+use crate::inline::Inline;
 use crate::kernel::{Inst, Kernel, Value};
+use crate::machine::Machine;
 use crate::op::{Binary, Op, Space};
 use crate::types::Type;
 use rustc_hash::FxHashMap;
@@ -31,6 +33,15 @@ struct Key {
     detail: (u64, i32, u64),
     args: SmallVec<[Value; 3]>,
     types: SmallVec<[Type; 4]>,
+    words: Words,
+}
+
+/// What instructions of PTX say in words.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Words {
+    None,
+    Machine(Box<Machine>),
+    Inline(Box<Inline>),
 }
 
 impl Key {
@@ -38,7 +49,7 @@ impl Key {
         let detail = match &inst.op {
             Op::Const(bits) => (*bits, 0, 0),
             Op::Param(i) => ((*i).into(), 0, 0),
-            Op::Special(s) => (*s as u64, 0, 0),
+            Op::Special(s) if !s.is_volatile() => (*s as u64, 0, 0),
             Op::SharedAddress(id) => (id.0.into(), 0, 0),
             Op::Load { space: Space::Global, offset, fill, read_only: true } => {
                 (fill.is_some().into(), *offset, fill.unwrap_or_default())
@@ -58,7 +69,12 @@ impl Key {
             args.sort_unstable();
         }
         let types = inst.results.iter().map(|&v| rw.type_of(v)).collect();
-        Some(Key { name: inst.op.name(), detail, args, types })
+        let words = match &inst.op {
+            Op::Machine(machine) => Words::Machine(machine.clone()),
+            Op::Inline(inline) => Words::Inline(inline.clone()),
+            _ => Words::None,
+        };
+        Some(Key { name: inst.op.name(), detail, args, types, words })
     }
 }
 

@@ -86,7 +86,9 @@ impl Rewriter<'_> {
     }
 
     fn push(&mut self, inst: Inst) {
-        if inst.op.is_pure()
+        // Nobody looks into an instruction of PTX.
+        if !matches!(inst.op, Op::Machine(_) | Op::Inline(_))
+            && inst.op.is_pure()
             && let [result] = inst.results[..]
         {
             self.definitions[result.0 as usize] = Some(Definition { op: inst.op.clone(), args: inst.args.clone() });

@@ -110,10 +110,16 @@ impl<'t> Lexer<'t> {
             '@' => self.place(),
             c if c.is_ascii_digit() => Ok(Kind::Number(self.number().into())),
             c if c.is_ascii_alphabetic() || c == '_' => {
-                let word = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-                Ok(Kind::Word(word.into()))
+                let start = self.rest;
+                self.take_while(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+                // `shared::cta`, in names of instructions.
+                while self.rest.strip_prefix("::").is_some_and(|r| r.starts_with(|c: char| c.is_ascii_alphanumeric())) {
+                    self.take_while(|c| c == ':');
+                    self.take_while(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+                }
+                Ok(Kind::Word(start[..start.len() - self.rest.len()].into()))
             }
-            '(' | ')' | '{' | '}' | '[' | ']' | ',' | ':' | '=' | '+' | '-' => {
+            '(' | ')' | '{' | '}' | '[' | ']' | ',' | ':' | '=' | '+' | '-' | '|' => {
                 self.bump();
                 Ok(Kind::Punctuation(c))
             }

@@ -22,11 +22,13 @@
 //! ```
 //!
 //! One line is one instruction: results with their types, operation, operands. `@` says which line of source wrote it,
-//! `;` starts a comment. Parsing what was printed gives the kernel again; only its table of locations is renumbered in
+//! `;` starts a comment. An instruction of PTX is its name after `ptx.`, with values where PTX has registers:
+//! `%4: bool = ptx.mbarrier.try_wait.parity.shared::cta.b64 %4, [%0 + 8], %2`. Parsing what was printed gives the kernel again; only its table of locations is renumbered in
 //! order of use.
 
 mod lexer;
 mod literal;
+mod machine;
 mod parse;
 mod print;
 

@@ -33,16 +33,16 @@ pub fn parse(text: &str) -> Result<Kernel, TextError> {
     Ok(kernel)
 }
 
-struct Parser {
+pub(super) struct Parser {
     tokens: Vec<Token>,
-    next: usize,
+    pub(super) next: usize,
     kernel: Kernel,
     types: Vec<Option<Type>>,
     places: FxHashMap<Location, LocationId>,
 }
 
-type Parsed<T> = Result<T, TextError>;
-type Args = SmallVec<[Value; 3]>;
+pub(super) type Parsed<T> = Result<T, TextError>;
+pub(super) type Args = SmallVec<[Value; 3]>;
 
 impl Parser {
     fn token(&self) -> &Token {
@@ -50,7 +50,7 @@ impl Parser {
         &self.tokens[self.next]
     }
 
-    fn peek(&self) -> &Kind {
+    pub(super) fn peek(&self) -> &Kind {
         &self.token().kind
     }
 
@@ -62,26 +62,31 @@ impl Parser {
         kind
     }
 
-    fn fail<T>(&self, message: impl Into<String>) -> Parsed<T> {
+    pub(super) fn fail<T>(&self, message: impl Into<String>) -> Parsed<T> {
         let Token { line, column, .. } = *self.token();
         Err(TextError { line, column, message: message.into() })
     }
 
-    fn expected<T>(&self, what: &str) -> Parsed<T> {
+    pub(super) fn expected<T>(&self, what: &str) -> Parsed<T> {
         self.fail(format!("expected {what}, found {}", self.peek().describe()))
     }
 
-    fn is(&self, c: char) -> bool {
+    /// Whether the next token stands on the line of the last.
+    pub(super) fn same_line(&self) -> bool {
+        self.next.checked_sub(1).is_none_or(|last| self.tokens[last].line == self.token().line)
+    }
+
+    pub(super) fn is(&self, c: char) -> bool {
         *self.peek() == Kind::Punctuation(c)
     }
 
-    fn eat(&mut self, c: char) -> bool {
+    pub(super) fn eat(&mut self, c: char) -> bool {
         let is = self.is(c);
         self.next += usize::from(is);
         is
     }
 
-    fn punctuation(&mut self, c: char) -> Parsed<()> {
+    pub(super) fn punctuation(&mut self, c: char) -> Parsed<()> {
         if self.eat(c) { Ok(()) } else { self.expected(&format!("`{c}`")) }
     }
 
@@ -89,7 +94,7 @@ impl Parser {
         matches!(self.peek(), Kind::Word(w) if w == word)
     }
 
-    fn eat_word(&mut self, word: &str) -> bool {
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
         let is = self.is_word(word);
         self.next += usize::from(is);
         is
@@ -136,7 +141,7 @@ impl Parser {
         }
     }
 
-    fn value(&mut self) -> Parsed<Value> {
+    pub(super) fn value(&mut self) -> Parsed<Value> {
         match *self.peek() {
             Kind::Value(n) => {
                 self.next += 1;
@@ -146,7 +151,7 @@ impl Parser {
         }
     }
 
-    fn register(&mut self) -> Parsed<RegisterId> {
+    pub(super) fn register(&mut self) -> Parsed<RegisterId> {
         match *self.peek() {
             Kind::Register(n) => {
                 self.next += 1;
@@ -210,17 +215,23 @@ impl Parser {
                 }
                 false => None,
             };
-            self.kernel.params.push(Param { name, ty, pointer });
+            let tensor_map = self.eat_word("tensor_map");
+            self.kernel.params.push(Param { name, ty, pointer, tensor_map });
             if !self.is(')') {
                 self.punctuation(',')?;
             }
         }
         if self.eat_word("block") {
-            let x = self.number()?;
-            self.punctuation(',')?;
-            let y = self.number()?;
-            self.punctuation(',')?;
-            self.kernel.block = Some([x, y, self.number()?]);
+            self.kernel.block = Some(self.extent()?);
+        }
+        if self.eat_word("cluster") {
+            self.kernel.cluster = Some(self.extent()?);
+        }
+        if self.eat_word("max_registers") {
+            self.kernel.max_registers = Some(self.number()?);
+        }
+        if self.eat_word("min_blocks") {
+            self.kernel.min_blocks = Some(self.number()?);
         }
         self.punctuation('{')?;
         self.declarations()?;
@@ -229,6 +240,15 @@ impl Parser {
             Kind::End => Ok(()),
             _ => self.expected("the end"),
         }
+    }
+
+    /// `128, 1, 1`
+    fn extent(&mut self) -> Parsed<[u32; 3]> {
+        let x = self.number()?;
+        self.punctuation(',')?;
+        let y = self.number()?;
+        self.punctuation(',')?;
+        Ok([x, y, self.number()?])
     }
 
     fn declarations(&mut self) -> Parsed<()> {
@@ -311,17 +331,21 @@ impl Parser {
                 self.eat(',');
                 Op::Set(register)
             }
+            "inline" => Op::Inline(Box::new(self.inline()?)),
             "for" => {
                 let index = self.typed()?;
                 self.keyword("in")?;
                 Op::For { index, body: vec![] }
             }
-            _ => match simple(&word) {
-                Some(op) => op,
-                None => {
-                    self.next = here;
-                    return self.fail(format!("`{word}` is no operation"));
-                }
+            _ => match word.strip_prefix("ptx.") {
+                Some(name) => self.machine(name, here, &results, &mut args)?,
+                None => match simple(&word) {
+                    Some(op) => op,
+                    None => {
+                        self.next = here;
+                        return self.fail(format!("`{word}` is no operation"));
+                    }
+                },
             },
         };
         match &mut op {
@@ -336,15 +360,15 @@ impl Parser {
                 *offset = self.address(&mut args)?;
                 self.more(&mut args)?;
                 // An `if` on the next line is an instruction.
-                let same_line = self.tokens[self.next - 1].line == self.token().line;
-                if same_line && self.eat_word("if") {
+                if self.same_line() && self.eat_word("if") {
                     *guarded = true;
-                    if matches!(self.peek(), Kind::Value(_)) && self.tokens[self.next - 1].line == self.token().line {
+                    if matches!(self.peek(), Kind::Value(_)) && self.same_line() {
                         args.push(self.value()?);
                     }
                 }
             }
-            _ if matches!(self.peek(), Kind::Value(_)) && self.tokens[self.next - 1].line == self.token().line => {
+            Op::Machine(_) => {}
+            _ if matches!(self.peek(), Kind::Value(_)) && self.same_line() => {
                 args.push(self.value()?);
                 self.more(&mut args)?;
             }
@@ -383,17 +407,22 @@ impl Parser {
         if !matches!(self.peek(), Kind::Punctuation(_)) {
             args.push(self.value()?);
         }
+        let offset = self.offset()?;
+        self.punctuation(']')?;
+        Ok(offset)
+    }
+
+    /// `+ 16`, `- 16` or nothing.
+    pub(super) fn offset(&mut self) -> Parsed<i32> {
         let sign = if self.eat('+') {
             1
         } else if self.eat('-') {
             -1
         } else {
-            0
+            return Ok(0);
         };
-        let offset = if sign == 0 { 0 } else { sign * i64::from(self.number()?) };
-        let Ok(offset) = i32::try_from(offset) else { return self.fail("this offset does not fit 32 bits") };
-        self.punctuation(']')?;
-        Ok(offset)
+        let offset = sign * i64::from(self.number()?);
+        i32::try_from(offset).or_else(|_| self.fail("this offset does not fit 32 bits"))
     }
 
     /// Something declared, by name or number.

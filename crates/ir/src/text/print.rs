@@ -1,6 +1,7 @@
 //! Printing.
 
 use super::literal::Literal;
+use crate::inline::EFFECTS;
 use crate::kernel::{Block, Inst, Kernel, Value};
 use crate::op::Op;
 use std::fmt::{self, Formatter, Write};
@@ -15,10 +16,22 @@ impl fmt::Display for Kernel {
             if let Some(pointer) = &p.pointer {
                 write!(f, " pointer {} align {}", Name(&pointer.tensor), pointer.align)?;
             }
+            if p.tensor_map {
+                f.write_str(" tensor_map")?;
+            }
         }
         f.write_str(")")?;
         if let Some([x, y, z]) = self.block {
             write!(f, " block {x}, {y}, {z}")?;
+        }
+        if let Some([x, y, z]) = self.cluster {
+            write!(f, " cluster {x}, {y}, {z}")?;
+        }
+        if let Some(n) = self.max_registers {
+            write!(f, " max_registers {n}")?;
+        }
+        if let Some(n) = self.min_blocks {
+            write!(f, " min_blocks {n}")?;
         }
         f.write_str(" {\n")?;
         for s in &self.shared {
@@ -127,9 +140,15 @@ impl Kernel {
                 if *guarded { f.write_str(" if") } else { Ok(()) }?;
                 condition.iter().try_for_each(|v| write!(f, " {v}"))
             }
+            Op::Inline(inline) => {
+                let effect = EFFECTS.iter().find(|(e, _)| *e == inline.effect).map_or("", |(_, name)| name);
+                write!(f, " {effect} ")?;
+                quoted(&inline.text, f)
+            }
+            Op::Machine(machine) => super::machine::print(machine, inst, f),
             _ => Ok(()),
         }?;
-        if !matches!(inst.op, Op::Load { .. } | Op::Store { .. }) {
+        if !matches!(inst.op, Op::Load { .. } | Op::Store { .. } | Op::Machine(_)) {
             for (i, v) in inst.args.iter().enumerate() {
                 write!(f, "{}{v}", if i > 0 { ", " } else { " " })?;
             }
@@ -155,6 +174,12 @@ fn named<'a>(names: impl Iterator<Item = &'a str> + Clone, i: u32, f: &mut Forma
 
 fn address(base: Option<&Value>, offset: i32, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_char('[')?;
+    start(base, offset, f)?;
+    f.write_char(']')
+}
+
+/// What an address starts from.
+pub(super) fn start(base: Option<&Value>, offset: i32, f: &mut Formatter<'_>) -> fmt::Result {
     if let Some(base) = base {
         write!(f, "{base}")?;
     }
@@ -163,7 +188,7 @@ fn address(base: Option<&Value>, offset: i32, f: &mut Formatter<'_>) -> fmt::Res
         1.. => write!(f, " + {offset}")?,
         _ => write!(f, " - {}", offset.unsigned_abs())?,
     }
-    f.write_char(']')
+    Ok(())
 }
 
 /// A name as it is, or in quotes.

@@ -112,7 +112,8 @@ impl<'k> Alignment<'k> {
         match op {
             Op::Param(i) => {
                 let p = self.kernel.params.get(*i as usize)?;
-                p.pointer.as_ref().map(|pointer| (p.name.as_str(), pointer.align))
+                let align = p.pointer.as_ref().map(|pointer| pointer.align).or(p.tensor_map.then_some(64));
+                align.map(|align| (p.name.as_str(), align))
             }
             Op::SharedAddress(id) => self.kernel.shared.get(id.0 as usize).map(|s| (s.name.as_str(), s.align)),
             _ => None,

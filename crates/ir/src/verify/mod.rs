@@ -3,7 +3,8 @@
 //! The kernel:
 //! - its name is a PTX identifier; its block has at most 1024 threads, none of its sides is 0;
 //! - parameters are numbers, pointers are `u64`; alignments are powers of two; shared variables have bytes;
-//! - static shared memory stays within 48 KB;
+//! - shared memory stays within what some target has;
+//! - directives make sense together: a cluster has 1 to 16 blocks, `setmaxnreg` has registers to start from;
 //! - blocks are nested at most [`MAX_DEPTH`] deep.
 //!
 //! Each instruction:
@@ -17,10 +18,19 @@
 //! - has an offset that its width divides, and an address that is aligned to its width as far as that can be proven;
 //! - as a load, has a fill exactly when it has a condition; is read-only only from global memory.
 //!
+//! Along the ways through the program:
+//! - mutable registers are written before they are read;
+//! - all threads of the block come to its barriers, all threads of a warp to `.aligned` instructions, and none of them
+//!   has exited before.
+//!
 //! What a target can do is not checked here but in lowering, and by PTX's own verifier.
 
 mod alignment;
+mod assigned;
+mod declarations;
+mod machine;
 mod signature;
+mod uniformity;
 
 #[cfg(test)]
 mod tests;
@@ -35,8 +45,8 @@ use warpsmith_types::{Diagnostic, Location, Report};
 /// How deep blocks may be nested. Far more than anyone writes, and little enough that no walk runs out of stack.
 pub const MAX_DEPTH: usize = 128;
 
-/// What a block may have of static shared memory on every target.
-pub const MAX_STATIC_SHARED: u64 = 48 * 1024;
+/// What a block may have of shared memory on the target that has most.
+pub const MAX_SHARED: u32 = 227 * 1024;
 
 /// What to write where a value leaves its block.
 const CARRY: &str = "a value ends with its block; a mutable register carries one out";
@@ -54,6 +64,11 @@ pub fn verify(kernel: &Kernel) -> Result<(), Report> {
     verifier.declarations();
     if verifier.collect(&kernel.body, 0) {
         verifier.block(&kernel.body);
+    }
+    // These follow the program, which has to be one.
+    if verifier.diagnostics.is_empty() {
+        verifier.assigned();
+        verifier.uniformity();
     }
     match verifier.diagnostics {
         d if d.is_empty() => Ok(()),
@@ -103,58 +118,6 @@ impl<'k> Verifier<'k> {
         let diagnostic = self.error(message, at);
         if place.is_some() {
             *diagnostic = diagnostic.clone().note(note, place);
-        }
-    }
-
-    fn declarations(&mut self) {
-        let kernel = self.kernel;
-        let nowhere = LocationId::NONE;
-        if !is_identifier(&kernel.name) {
-            self.error(format!("the kernel's name `{}` is no PTX identifier", kernel.name), nowhere);
-        }
-        if let Some([x, y, z]) = kernel.block {
-            let threads = u64::from(x).saturating_mul(u64::from(y)).saturating_mul(u64::from(z));
-            if !(1..=1024).contains(&threads) || z > 64 {
-                self.error(format!("a block of {x} x {y} x {z} threads can not be launched"), nowhere)
-                    .help
-                    .replace("a block has 1 to 1024 threads, at most 64 of them along z".into());
-            }
-        }
-        for p in &kernel.params {
-            if p.ty == Type::Bool {
-                self.error(format!("parameter `{}` is a bool; pass a number", p.name), nowhere);
-            }
-            match &p.pointer {
-                Some(_) if p.ty != Type::U64 => {
-                    self.error(format!("parameter `{}` is a pointer, but its type is {}", p.name, p.ty), nowhere);
-                }
-                Some(pointer) if !pointer.align.is_power_of_two() => {
-                    let align = pointer.align;
-                    self.error(format!("parameter `{}`: alignment {align} is no power of two", p.name), nowhere);
-                }
-                _ => {}
-            }
-        }
-        let mut end = 0u64;
-        for s in &kernel.shared {
-            if !s.align.is_power_of_two() {
-                self.error(format!("shared `{}`: alignment {} is no power of two", s.name, s.align), nowhere);
-                continue;
-            }
-            if s.bytes == 0 {
-                self.error(format!("shared `{}` has no bytes", s.name), nowhere);
-            }
-            end = end.next_multiple_of(u64::from(s.align)) + u64::from(s.bytes);
-        }
-        if end > MAX_STATIC_SHARED {
-            let over = end - MAX_STATIC_SHARED;
-            let mut diagnostic = Diagnostic::error(format!(
-                "{end} bytes of static shared memory; a block may have {MAX_STATIC_SHARED}, which is {over} less"
-            ));
-            for s in &kernel.shared {
-                diagnostic = diagnostic.note(format!("`{}` has {} bytes", s.name, s.bytes), None);
-            }
-            self.diagnostics.push(diagnostic);
         }
     }
 
@@ -239,7 +202,7 @@ impl<'k> Verifier<'k> {
             Some(Scope::Ahead) if defined => ("before it is defined", None),
             _ => ("but nothing defines it", None),
         };
-        let message = format!("`{}` reads {v} {problem}", inst.op.name());
+        let message = format!("`{}` reads {v} {problem}", inst.op.label());
         self.error_about(message, inst.location, v, "defined here");
         if let (Some(help), Some(last)) = (help, self.diagnostics.last_mut()) {
             last.help = Some(help.into());
@@ -305,16 +268,5 @@ impl<'k> Verifier<'k> {
                 "the address",
             );
         }
-    }
-}
-
-/// `[A-Za-z][A-Za-z0-9_$]*`, or one more such character after `_`, `$` or `%`.
-fn is_identifier(name: &str) -> bool {
-    let follow = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    let mut rest = name.chars();
-    match rest.next() {
-        Some(c) if c.is_ascii_alphabetic() => rest.all(follow),
-        Some('_' | '$') => rest.clone().next().is_some() && rest.all(follow),
-        _ => false,
     }
 }

@@ -6,6 +6,12 @@ use crate::types::Type;
 
 /// Checks numbers and types; the error says what the operation takes and what it was given.
 pub(super) fn check(kernel: &Kernel, op: &Op, args: &[Type], results: &[Type]) -> Result<(), String> {
+    if let Op::Machine(machine) = op {
+        return super::machine::check(kernel, machine, args, results);
+    }
+    if let Op::Inline(inline) = op {
+        return inline.parse(results, args).map(|_| ()).map_err(|e| e.to_string());
+    }
     let (fits, wants) = rule(kernel, op, args, results);
     if fits {
         return Ok(());
@@ -26,7 +32,9 @@ fn rule(kernel: &Kernel, op: &Op, args: &[Type], results: &[Type]) -> (bool, &'s
             let declared = kernel.params.get(*i as usize).map(|p| p.ty);
             (args.is_empty() && results.len() == 1 && declared == Some(results[0]), "a parameter and gives its type")
         }
-        Op::Special(_) => (args.is_empty() && results == [U32], "nothing and gives a u32"),
+        Op::Special(special) => {
+            (args.is_empty() && results == [special.ty()], "nothing and gives a u32, for some values a u64 or a bool")
+        }
         Op::SharedAddress(id) => {
             let exists = (id.0 as usize) < kernel.shared.len();
             (exists && args.is_empty() && results == [U32], "a shared variable and gives a u32")
@@ -102,6 +110,8 @@ fn rule(kernel: &Kernel, op: &Op, args: &[Type], results: &[Type]) -> (bool, &'s
             (counts && args == [U32, U32, U32] && results.is_empty(), "three u32 and counts in a u32")
         }
         Op::Loop { .. } => (args.is_empty() && results.is_empty(), "and gives nothing"),
+        // PTX's table says what they take.
+        Op::Machine(_) | Op::Inline(_) => (true, ""),
         Op::If { .. } | Op::BreakIf | Op::ExitIf => (args == [Bool] && results.is_empty(), "a bool"),
     }
 }

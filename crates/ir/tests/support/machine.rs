@@ -4,7 +4,7 @@
 //! Where PTX leaves a result open, it is fixed here to anything, so that a pass that relies on one is found out.
 
 use std::collections::BTreeMap;
-use warpsmith_ir::{Binary, Block, Comparison, Inst, Kernel, Op, Type, Unary, Value};
+use warpsmith_ir::{Binary, Block, Comparison, Inst, Kernel, Op, Space, Type, Unary, Value};
 
 /// What a run leaves behind.
 #[derive(Default, Debug, PartialEq, Eq)]
@@ -71,21 +71,21 @@ impl Machine<'_> {
     fn inst(&mut self, inst: &Inst) -> Flow {
         let args: Vec<u64> = inst.args.iter().map(|&v| self.get(v)).collect();
         match &inst.op {
-            Op::Load { offset, fill, .. } => {
+            Op::Load { space, offset, fill, .. } => {
                 let runs = args.get(1).is_none_or(|&c| c == 1);
                 for (i, &v) in inst.results.iter().enumerate() {
                     let ty = self.kernel.type_of(v);
-                    let address = args[0].wrapping_add_signed((*offset).into()) + u64::from(ty.bytes()) * i as u64;
+                    let address = start(*space, args[0], *offset) + u64::from(ty.bytes()) * i as u64;
                     let bits = self.outcome.read(address, ty.bytes());
                     self.values[v.0 as usize] = if runs { bits } else { fill.unwrap() };
                 }
             }
-            Op::Store { offset, guarded, .. } => {
+            Op::Store { space, offset, guarded } => {
                 let end = args.len() - usize::from(*guarded);
                 if !guarded || args[end] == 1 {
                     for (i, &bits) in args[1..end].iter().enumerate() {
                         let bytes = self.kernel.type_of(inst.args[1]).bytes();
-                        let address = args[0].wrapping_add_signed((*offset).into()) + u64::from(bytes) * i as u64;
+                        let address = start(*space, args[0], *offset) + u64::from(bytes) * i as u64;
                         self.outcome.write(address, bytes, bits);
                     }
                 }
@@ -132,6 +132,12 @@ impl Machine<'_> {
         }
         Flow::Next
     }
+}
+
+/// Where an access starts; shared addresses have 32 bits.
+fn start(space: Space, base: u64, offset: i32) -> u64 {
+    let address = base.wrapping_add_signed(offset.into());
+    if space == Space::Shared { address & 0xffff_ffff } else { address }
 }
 
 fn signed(ty: Type, bits: u64) -> i128 {

@@ -3,6 +3,7 @@
 use super::function::{LaunchOutcome, Ptx};
 use super::report::CompileReport;
 use super::shape::{KernelLimits, LaunchShape};
+use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +50,9 @@ pub(super) trait Backend: Send + Sync {
     /// Runs a graph; `kernels` names it when it breaks the device.
     fn replay(&self, graph: GraphHandle, kernels: &Arc<str>, stream: StreamHandle) -> Result<LaunchOutcome, Error>;
     fn destroy_graph(&self, graph: GraphHandle);
+
+    /// A tensor map that has been checked, as a kernel of this device takes it.
+    fn encode_tensor_map(&self, map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error>;
 
     /// Compiles, or decodes, and loads.
     fn load(&self, ptx: Ptx<'_>, entry: &str) -> Result<Loaded, Error>;

@@ -5,6 +5,7 @@ use super::function::{LaunchOutcome, Ptx};
 use super::info::{DeviceId, DeviceInfo};
 use super::report::CompileReport;
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
+use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::driver::{self, Context, Properties, driver};
 use crate::error::Error;
 use std::sync::Arc;
@@ -126,6 +127,10 @@ impl Backend for Cuda {
         self.context.destroy_graph(graph);
     }
 
+    fn encode_tensor_map(&self, map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
+        self.context.encode_tensor_map(map)
+    }
+
     fn load(&self, ptx: Ptx<'_>, entry: &str) -> Result<Loaded, Error> {
         // The card runs what our parser may not know; then the driver alone knows the kernel's limits.
         let module = ptx.module(entry).ok();
@@ -136,7 +141,7 @@ impl Backend for Cuda {
             }
         }
         let linked = driver::link(&self.context, &ptx.text(), entry)?;
-        let kernel = driver::Kernel::load(&self.context, &linked.cubin, entry)?;
+        let mut kernel = driver::Kernel::load(&self.context, &linked.cubin, entry)?;
         let mut report = CompileReport::from_log(&linked.log, entry);
         report.registers = Some(kernel.registers);
         report.local = Some(kernel.local);
@@ -150,6 +155,7 @@ impl Backend for Cuda {
         let mut limits = module.and_then(|m| m.entry(entry).map(|f| KernelLimits::of(&m, f))).unwrap_or_default();
         limits.shared = kernel.shared;
         limits.threads = Some(kernel.threads);
+        kernel.offsets = limits.offsets.clone().into();
         Ok(Loaded { kernel: Box::new(kernel), limits, report })
     }
 }

@@ -11,6 +11,7 @@
 //! | `function` | kernels loaded from PTX, and their launches |
 //! | `shape` | what a launch looks like, and the limits it is held to |
 //! | `report` | what the compiler said |
+//! | `tensor_map` | how TMA sees a tensor |
 
 mod backend;
 mod buffer;
@@ -22,6 +23,7 @@ mod info;
 mod report;
 mod shape;
 mod stream;
+mod tensor_map;
 
 pub use buffer::Buffer;
 pub use function::{Function, LaunchOutcome, Ptx};
@@ -30,6 +32,7 @@ pub use info::{DeviceId, DeviceInfo, MemoryUse};
 pub use report::CompileReport;
 pub use shape::LaunchShape;
 pub use stream::{Event, Stream};
+pub use tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 
 use crate::driver::{DriverVersion, driver};
 use crate::error::Error;

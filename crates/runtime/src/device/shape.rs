@@ -57,6 +57,8 @@ const PARAMETERS: usize = 32764;
 pub(super) struct KernelLimits {
     /// Bytes of its parameters, when known.
     pub(super) parameters: Option<usize>,
+    /// Where each parameter begins in the packed bytes; empty when not known.
+    pub(super) offsets: Vec<u32>,
     /// Shared memory that it declares, in bytes.
     pub(super) shared: u32,
     /// The largest block.
@@ -70,13 +72,16 @@ pub(super) struct KernelLimits {
 impl KernelLimits {
     /// As the PTX says.
     pub(super) fn of(module: &Module, kernel: &Function) -> KernelLimits {
-        let mut parameters = 0;
+        let (mut parameters, mut offsets) = (0, vec![]);
         for p in &kernel.parameters {
-            parameters = align(parameters, u64::from(p.align)) + p.count * u64::from(p.ty.bytes());
+            let start = align(parameters, u64::from(p.align));
+            offsets.push(start as u32);
+            parameters = start + p.count * u64::from(p.ty.bytes());
         }
         let product = |[x, y, z]: [u32; 3]| x.saturating_mul(y).saturating_mul(z);
         KernelLimits {
             parameters: Some(parameters as usize),
+            offsets,
             shared: shared(module.variables.iter().chain(&kernel.variables)),
             threads: kernel.directives.maxntid.map(product),
             block: kernel.directives.reqntid,
@@ -243,6 +248,7 @@ mod tests {
     fn a_launch_is_held_to_the_kernel() {
         let limits = KernelLimits {
             parameters: Some(28),
+            offsets: vec![],
             shared: 1024,
             threads: Some(256),
             block: Some([128, 1, 1]),

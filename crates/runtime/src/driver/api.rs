@@ -6,6 +6,8 @@ use crate::error::Error;
 use cudarc::driver::sys::{
     self, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph,
     CUgraphExec, CUjit_option, CUjitInputType, CUlaunchConfig, CUlinkState, CUmodule, CUstream, CUstreamCaptureMode,
+    CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave, CUtensorMapL2promotion,
+    CUtensorMapSwizzle,
 };
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
@@ -106,6 +108,10 @@ api! {
     cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);
     cuFuncGetAttribute(value: *mut c_int, attribute: CUfunction_attribute, function: CUfunction);
     cuFuncSetAttribute(function: CUfunction, attribute: CUfunction_attribute, value: c_int);
+    cuTensorMapEncodeTiled(map: *mut CUtensorMap, dtype: CUtensorMapDataType, rank: c_uint, address: *mut c_void,
+        extents: *const u64, strides: *const u64, boxed: *const c_uint, steps: *const c_uint,
+        interleave: CUtensorMapInterleave, swizzle: CUtensorMapSwizzle, promotion: CUtensorMapL2promotion,
+        fill: CUtensorMapFloatOOBfill);
     cuLaunchKernelEx(config: *const CUlaunchConfig, function: CUfunction, parameters: *mut *mut c_void,
         extra: *mut *mut c_void);
 }

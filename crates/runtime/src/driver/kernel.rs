@@ -30,6 +30,8 @@ pub(crate) struct Kernel {
     pub(crate) shared: u32,
     /// The largest block.
     pub(crate) threads: u32,
+    /// Where each parameter begins in the packed bytes of a launch; empty when not known.
+    pub(crate) offsets: Box<[u32]>,
 }
 
 // SAFETY: module and function handles may be used from any thread.
@@ -59,6 +61,7 @@ impl Kernel {
             local: 0,
             shared: 0,
             threads: 0,
+            offsets: Box::default(),
         };
         // SAFETY: the module is live, and the name is NUL-terminated.
         unsafe { api.cuModuleGetFunction(&mut kernel.function, module, entry.as_ptr()) }
@@ -100,12 +103,20 @@ impl Kernel {
             attrs: attributes.as_mut_ptr(),
             numAttrs: count,
         };
+        // One by one where they are known: the assembler may place aligned parameters with gaps of its own, and the driver
+        // knows where.
+        let mut pointers = Pointers::new(parameters, &self.offsets);
         let mut size = parameters.len();
         let mut extra = packed(parameters, &mut size);
-        let extra = if parameters.is_empty() { std::ptr::null_mut() } else { extra.as_mut_ptr() };
-        // SAFETY: the function is live; the configuration, its `count` attributes, the list `extra`, the parameters and their
-        // size are live during the call, and the driver keeps none of them.
-        unsafe { context.driver.api.cuLaunchKernelEx(&config, self.function, std::ptr::null_mut(), extra) }
+        let (each, extra) = match (parameters.is_empty(), self.offsets.is_empty()) {
+            (true, _) => (std::ptr::null_mut(), std::ptr::null_mut()),
+            (_, false) => (pointers.list(), std::ptr::null_mut()),
+            (_, true) => (std::ptr::null_mut(), extra.as_mut_ptr()),
+        };
+        // SAFETY: the function is live; the configuration, its `count` attributes, the lists, the parameters and their size
+        // are live during the call, the list of pointers has one to each of the kernel's parameters, within the packed bytes
+        // that the caller has checked to be long enough, and the driver keeps none of them.
+        unsafe { context.driver.api.cuLaunchKernelEx(&config, self.function, each, extra) }
             .map_err(|e| context.explain(e))?;
         context.launched(&self.name, stream);
         Ok(())
@@ -157,6 +168,29 @@ fn attributes(shape: &LaunchShape) -> ([CUlaunchAttribute; 2], u32) {
         count += 1;
     }
     (all, count as u32)
+}
+
+/// Pointers to parameters in their packed bytes; the first few without an allocation.
+struct Pointers {
+    few: [*mut c_void; Pointers::FEW],
+    many: Vec<*mut c_void>,
+}
+
+impl Pointers {
+    const FEW: usize = 24;
+
+    fn new(parameters: &[u8], offsets: &[u32]) -> Pointers {
+        // Offsets within the bytes, as the launch's check has seen to; one past them would point at their end.
+        let at = |o: &u32| parameters[(*o as usize).min(parameters.len())..].as_ptr().cast_mut().cast();
+        let mut few = [std::ptr::null_mut(); Pointers::FEW];
+        few.iter_mut().zip(offsets).for_each(|(p, o)| *p = at(o));
+        let many = if offsets.len() > Pointers::FEW { offsets.iter().map(at).collect() } else { vec![] };
+        Pointers { few, many }
+    }
+
+    fn list(&mut self) -> *mut *mut c_void {
+        if self.many.is_empty() { self.few.as_mut_ptr() } else { self.many.as_mut_ptr() }
+    }
 }
 
 /// The list that hands over a packed buffer: key, value, key, value, end.

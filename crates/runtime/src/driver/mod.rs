@@ -14,6 +14,7 @@
 //! | `queue` | streams, events, graphs |
 //! | `link` | PTX to a cubin |
 //! | `kernel` | a loaded cubin, and launches |
+//! | `tensor_map` | how TMA sees a tensor |
 #![allow(unsafe_code)]
 
 mod api;
@@ -23,6 +24,7 @@ mod kernel;
 mod link;
 mod properties;
 mod queue;
+mod tensor_map;
 
 pub(crate) use context::Context;
 pub(crate) use kernel::Kernel;

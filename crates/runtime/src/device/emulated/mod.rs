@@ -6,6 +6,7 @@ use super::backend::{Backend, EventHandle, GraphHandle, Kernel, Loaded, StreamHa
 use super::function::{LaunchOutcome, Ptx};
 use super::report::CompileReport;
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
+use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::error::Error;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -151,6 +152,10 @@ impl Backend for Emulated {
 
     fn destroy_graph(&self, graph: GraphHandle) {
         self.graphs().remove(&graph.0);
+    }
+
+    fn encode_tensor_map(&self, _map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
+        Err(Error::Unsupported { device: format!("emulated {}", self.machine.chip.name), what: "tensor maps" })
     }
 
     fn load(&self, ptx: Ptx<'_>, entry: &str) -> Result<Loaded, Error> {

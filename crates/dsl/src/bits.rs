@@ -1,0 +1,90 @@
+//! Bit work on 32-bit integers.
+
+use crate::machine::ptx;
+use crate::value::{I32, U32};
+use warpsmith_ir::Type;
+
+macro_rules! unary {
+    ($($(#[$doc:meta])* $method:ident $text:literal;)*) => {
+        impl U32 {$(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $method(self) -> U32 {
+                U32 { h: ptx($text).result(Type::U32).arg(self.h).value() }
+            }
+        )*}
+    };
+}
+unary! {
+    /// How many bits are set.
+    count_ones "popc.b32";
+    /// How many bits are clear above the highest set one; 32 for 0.
+    leading_zeros "clz.b32";
+    /// The bits in reverse.
+    reverse_bits "brev.b32";
+    /// Where the highest set bit is; all ones for 0.
+    highest_bit "bfind.u32";
+}
+
+impl U32 {
+    /// `length` bits from bit `start` on.
+    #[track_caller]
+    pub fn extract_bits(self, start: impl Into<U32>, length: impl Into<U32>) -> U32 {
+        let (start, length) = (start.into(), length.into());
+        U32 { h: ptx("bfe.u32").result(Type::U32).arg(self.h).arg(start.h).arg(length.h).value() }
+    }
+
+    /// The same with the lowest `length` bits of `bits` in place of those from bit `start` on.
+    #[track_caller]
+    pub fn insert_bits(self, bits: U32, start: impl Into<U32>, length: impl Into<U32>) -> U32 {
+        let (start, length) = (start.into(), length.into());
+        U32 { h: ptx("bfi.b32").result(Type::U32).arg(bits.h).arg(self.h).arg(start.h).arg(length.h).value() }
+    }
+
+    /// Four bytes of the eight of `self` (0 to 3) and `high` (4 to 7), chosen by the selector's four nibbles (`prmt`).
+    #[track_caller]
+    pub fn permute_bytes(self, high: U32, selector: impl Into<U32>) -> U32 {
+        let selector = selector.into();
+        U32 { h: ptx("prmt.b32").result(Type::U32).arg(self.h).arg(high.h).arg(selector.h).value() }
+    }
+
+    /// The upper half of (`self` above `low`) shifted left by `by` modulo 32.
+    #[track_caller]
+    pub fn funnel_shift_left(self, low: U32, by: impl Into<U32>) -> U32 {
+        let by = by.into();
+        U32 { h: ptx("shf.l.wrap.b32").result(Type::U32).arg(low.h).arg(self.h).arg(by.h).value() }
+    }
+
+    /// The lower half of (`high` above `self`) shifted right by `by` modulo 32.
+    #[track_caller]
+    pub fn funnel_shift_right(self, high: U32, by: impl Into<U32>) -> U32 {
+        let by = by.into();
+        U32 { h: ptx("shf.r.wrap.b32").result(Type::U32).arg(self.h).arg(high.h).arg(by.h).value() }
+    }
+
+    /// `sum` and the four products of unsigned bytes (`dp4a`).
+    #[track_caller]
+    pub fn dot4(self, other: U32, sum: U32) -> U32 {
+        U32 { h: ptx("dp4a.u32.u32").result(Type::U32).arg(self.h).arg(other.h).arg(sum.h).value() }
+    }
+
+    /// The same bits, signed.
+    #[track_caller]
+    pub fn as_i32(self) -> I32 {
+        I32 { h: crate::trace::emit(warpsmith_ir::Op::Bitcast, &[self.h], Type::I32) }
+    }
+}
+
+impl I32 {
+    /// The same bits, unsigned.
+    #[track_caller]
+    pub fn as_u32(self) -> U32 {
+        U32 { h: crate::trace::emit(warpsmith_ir::Op::Bitcast, &[self.h], Type::U32) }
+    }
+
+    /// `sum` and the four products of signed bytes (`dp4a`).
+    #[track_caller]
+    pub fn dot4(self, other: I32, sum: I32) -> I32 {
+        I32 { h: ptx("dp4a.s32.s32").result(Type::I32).arg(self.h).arg(other.h).arg(sum.h).value() }
+    }
+}

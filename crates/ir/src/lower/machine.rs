@@ -1,0 +1,115 @@
+//! Instructions by their names in PTX.
+
+use super::builder::{Builder, IntoOperand};
+use super::{LowerError, Lowering};
+use crate::kernel::{Inst, RegisterId};
+use crate::machine::{Machine, Places, Slot, operand};
+use crate::types::Type;
+use warpsmith_ptx as ptx;
+use warpsmith_ptx::table::{Form, Lanes, OperandForm, Shape, resolve};
+use warpsmith_ptx::{Instruction, Opcode as O, Operand, Type as T};
+
+impl Lowering<'_> {
+    pub(super) fn machine(&mut self, inst: &Inst, machine: &Machine) -> Result<(), LowerError> {
+        // Which form it is depends on the kinds of the operands, and which constants may stay such, on the form.
+        let probe = machine.probe();
+        // The verifier has seen that there is one.
+        let Ok((form, bound)) = machine.bind(&probe) else { return Ok(()) };
+        self.require_form(inst, form, &probe, || format!("`{machine}`"))?;
+        let mut instruction = Instruction::new(machine.opcode, machine.modifiers.iter().copied(), []);
+        for (slot, (form, _)) in machine.operands.iter().zip(&bound) {
+            let literal = literal_type(form, &probe).filter(|_| !matches!(slot, Slot::Vector(_)));
+            let place = operand(slot, &mut Real { out: &mut self.out, inst, literal });
+            instruction.operands.push(place);
+        }
+        if let Some(guard) = machine.guard {
+            let p = self.out.in_register(inst.args[usize::from(guard.arg)]);
+            instruction = instruction.guarded(p, guard.negated);
+        }
+        self.out.push(instruction);
+        Ok(())
+    }
+
+    /// Appends an instruction of the table, if the target has it.
+    pub(super) fn push_checked(
+        &mut self,
+        inst: &Inst,
+        instruction: Instruction,
+        what: impl FnOnce() -> String,
+    ) -> Result<(), LowerError> {
+        if let Ok(form) = resolve(&instruction) {
+            self.require_form(inst, form, &instruction, what)?;
+        }
+        self.out.push(instruction);
+        Ok(())
+    }
+
+    /// An error that names the first target that has it, if this one does not.
+    fn require_form(
+        &self,
+        inst: &Inst,
+        form: &Form,
+        instruction: &Instruction,
+        what: impl FnOnce() -> String,
+    ) -> Result<(), LowerError> {
+        if form.is_on(self.target, instruction) {
+            return Ok(());
+        }
+        let at = self.kernel.location(inst.location).cloned();
+        Err(LowerError::Unsupported { what: what(), needs: form.floor(instruction).1, target: self.target, at })
+    }
+}
+
+/// The type of an operand that may be a literal. PTX has none of less than 32 bits that means the same everywhere, none
+/// of packed types, none of predicates; matrices and video instructions take registers.
+fn literal_type(form: &OperandForm, instruction: &Instruction) -> Option<T> {
+    let Shape::Value(value) = form.shape else { return None };
+    let registers_only = match instruction.opcode {
+        O::Mma | O::Wmma | O::Movmatrix => true,
+        opcode => opcode.name().starts_with('v') && opcode != O::Vote,
+    };
+    let ty = value.type_in(instruction)?;
+    let number = matches!(ty, T::B32 | T::B64 | T::U32 | T::U64 | T::S32 | T::S64 | T::F32 | T::F64);
+    (number && value.lanes == Lanes::Scalar && !registers_only).then_some(ty)
+}
+
+/// Whether a constant of a type can be written as a literal of an operand's.
+fn is_literal(ty: Type, of: T) -> bool {
+    match ty {
+        Type::F32 => of == T::F32,
+        Type::F64 => of == T::F64,
+        Type::I32 | Type::U32 => matches!(of, T::B32 | T::U32 | T::S32),
+        Type::I64 | Type::U64 => matches!(of, T::B64 | T::U64 | T::S64),
+        _ => false,
+    }
+}
+
+/// The operands themselves.
+struct Real<'a> {
+    out: &'a mut Builder,
+    inst: &'a Inst,
+    /// The type of the literal that a constant may be.
+    literal: Option<T>,
+}
+
+impl Places for Real<'_> {
+    fn result(&mut self, i: u8) -> ptx::RegisterId {
+        self.out.define(self.inst.results[usize::from(i)])
+    }
+
+    fn arg(&mut self, i: u8) -> Operand {
+        let v = self.inst.args[usize::from(i)];
+        match self.literal {
+            Some(ty) if is_literal(self.out.type_of(v), ty) => self.out.operand(v),
+            _ => self.out.in_register(v).into_operand(),
+        }
+    }
+
+    fn base(&mut self, i: u8) -> ptx::RegisterId {
+        self.out.in_register(self.inst.args[usize::from(i)])
+    }
+
+    fn register(&mut self, id: RegisterId) -> ptx::RegisterId {
+        self.out.mutable(id)
+    }
+}
