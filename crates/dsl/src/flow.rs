@@ -5,6 +5,7 @@
 
 use crate::bundle::{Bundle, IntoBundle, handles};
 use crate::dim::Dim;
+use crate::replay::difference;
 use crate::trace::{self, Handle, Loc, block, effect, emit, mistake, poison, type_of, with};
 use crate::value::{Bool, Scalar, U32};
 use std::panic::Location;
@@ -298,7 +299,7 @@ impl Iterator for Passes {
                 with(|t| t.replay(self.outer));
                 if with(|t| t.errors_so_far()) == self.errors
                     && let [p, q] = self.indices[..]
-                    && let Some((first, then)) = trace::difference(&self.body, &again, Some((p, q)))
+                    && let Some((first, then)) = difference(&self.body, &again, Some((p, q)))
                 {
                     let id = then.or(first).map(|i| i.location);
                     let loop_at = self.range.at;

@@ -1,6 +1,7 @@
 //! Kernels: a config, how it is launched, what it does; and the way from there to PTX.
 
-use crate::args::{ArgumentError, Arguments, Params, Receiver, Signature};
+use crate::args::{Arguments, Params, Receiver, Signature};
+use crate::argument_error::ArgumentError;
 use crate::tma::TensorMap;
 use crate::trace::trace_with_maps;
 use std::time::{Duration, Instant};

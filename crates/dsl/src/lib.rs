@@ -18,6 +18,7 @@
 //! | [`args`], [`kernel`] | arguments, signatures, the [`Kernel`] trait, compiling |
 
 pub mod args;
+mod argument_error;
 pub mod barrier;
 mod bits;
 pub mod bundle;
@@ -31,6 +32,7 @@ pub mod output;
 pub mod part;
 pub mod pipeline;
 pub mod reduce;
+mod replay;
 pub mod roles;
 pub mod schedule;
 pub mod shared;
@@ -44,7 +46,8 @@ pub mod value;
 pub mod warp;
 pub mod wgmma;
 
-pub use args::{ArgumentError, Arguments, DeviceId, Extent, Params, Receiver, Signature, TensorArg};
+pub use args::{Arguments, DeviceId, Extent, Params, Receiver, Signature, TensorArg};
+pub use argument_error::ArgumentError;
 pub use barrier::{
     Mbarrier, Mbarriers, arrive_named, fence_async_shared, fence_barrier_init, sleep_nanoseconds, sync_cluster,
     sync_named,

@@ -3,6 +3,7 @@
 //! A thread-local stack of traces is the context of every operation. An operation borrows it for one step only, so the
 //! author's closures always run without it. Mistakes are collected; what a mistake gives is *poison*, which is silent.
 
+use crate::replay::difference;
 use crate::tma::TensorMap;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -10,7 +11,6 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe, Location as RustLocation};
 use std::sync::Arc;
-use warpsmith_ir::machine::Slot;
 use warpsmith_ir::{Block, Inst, Kernel, LocationId, Op, Param, RegisterId, SharedId, SharedVariable, Type, Value};
 use warpsmith_types::{DType, Diagnostic, Inlined, Location, Report};
 
@@ -330,7 +330,9 @@ impl Trace {
                 "keep it in a `var`, or let `branch` return it",
             )
         };
-        self.error(message.into(), at, "used here", &[("made here", made.at)], help);
+        let made_here = ("made here", made.at);
+        let notes = if std::ptr::eq(made.at, at) { &[][..] } else { &[made_here][..] };
+        self.error(message.into(), at, "used here", notes, help);
         false
     }
 
@@ -457,78 +459,4 @@ fn run(name: &str, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<Tenso
         diagnostics.push(d);
     }
     if diagnostics.is_empty() { Ok((kernel, maps)) } else { Err(Report { subject: name.into(), diagnostics }) }
-}
-
-/// How values and registers of one recording are called in the other.
-#[derive(Default)]
-struct Names {
-    values: FxHashMap<u32, u32>,
-    registers: FxHashMap<u32, u32>,
-}
-
-impl Names {
-    fn same_register(&mut self, p: RegisterId, q: RegisterId) -> bool {
-        *self.registers.entry(q.0).or_insert(p.0) == p.0
-    }
-
-    fn same_op(&mut self, p: &Op, q: &Op) -> bool {
-        match (p, q) {
-            (Op::Get(p), Op::Get(q)) | (Op::Set(p), Op::Set(q)) => self.same_register(*p, *q),
-            (Op::If { .. }, Op::If { .. }) | (Op::Loop { .. }, Op::Loop { .. }) => true,
-            (Op::For { index: p, .. }, Op::For { index: q, .. }) => {
-                self.values.insert(q.0, p.0);
-                true
-            }
-            (Op::Machine(p), Op::Machine(q)) => {
-                (p.opcode, &p.modifiers, p.guard, p.operands.len())
-                    == (q.opcode, &q.modifiers, q.guard, q.operands.len())
-                    && p.operands.iter().zip(&q.operands).all(|(p, q)| self.same_slot(p, q))
-            }
-            _ => p == q,
-        }
-    }
-
-    fn same_slot(&mut self, p: &Slot, q: &Slot) -> bool {
-        match (p, q) {
-            (Slot::Register(p), Slot::Register(q)) => self.same_register(*p, *q),
-            (Slot::Vector(p), Slot::Vector(q)) => {
-                p.len() == q.len() && p.iter().zip(q).all(|(p, q)| self.same_slot(p, q))
-            }
-            _ => p == q,
-        }
-    }
-}
-
-/// Compares two recordings of one body; gives the first instructions that differ. A loop's counter has a name in each.
-pub(crate) fn difference<'a>(
-    a: &'a Block,
-    b: &'a Block,
-    counters: Option<(Handle, Handle)>,
-) -> Option<(Option<&'a Inst>, Option<&'a Inst>)> {
-    fn walk<'a>(a: &'a Block, b: &'a Block, names: &mut Names) -> Option<(Option<&'a Inst>, Option<&'a Inst>)> {
-        for i in 0..a.len().max(b.len()) {
-            let (Some(x), Some(y)) = (a.get(i), b.get(i)) else { return Some((a.get(i), b.get(i))) };
-            let same = x.args.len() == y.args.len()
-                && x.results.len() == y.results.len()
-                && x.args.iter().zip(&y.args).all(|(p, q)| names.values.get(&q.0).unwrap_or(&q.0) == &p.0)
-                && names.same_op(&x.op, &y.op);
-            if !same {
-                return Some((Some(x), Some(y)));
-            }
-            for (p, q) in x.op.blocks().zip(y.op.blocks()) {
-                if let Some(d) = walk(p, q, names) {
-                    return Some(d);
-                }
-            }
-            for (p, q) in x.results.iter().zip(&y.results) {
-                names.values.insert(q.0, p.0);
-            }
-        }
-        None
-    }
-    let mut names = Names::default();
-    if let Some((p, q)) = counters {
-        names.values.insert(q.id, p.id);
-    }
-    walk(a, b, &mut names)
 }
