@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use crate::failure::Failure;
+use crate::layout::{self, LayoutArgs};
 use crate::{doctor, inspect, run};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -27,6 +28,17 @@ enum Command {
     #[command(after_help = "Example:
   warpsmith inspect softmax --dtype bf16 --dim 4096 --ptx")]
     Inspect(InspectArgs),
+    /// Show a layout, or the result of an operation on layouts: its facts and its picture
+    #[command(
+        arg_required_else_help = true,
+        after_help = "Examples:
+  warpsmith layout '(4,8):(8,1)'
+  warpsmith layout --tv '(4,8):(8,1)' '(2,2):(2,1)' --svg threads.svg
+  warpsmith layout --compose '(4,6,8,10):(2,3,5,7)' 6:12
+  warpsmith layout --divide '(8,16):(16,1)' '<4,8>'
+  warpsmith layout --swizzle 3,3,3 '(8,64):(64,1)' --svg banks.svg"
+    )]
+    Layout(Box<LayoutArgs>),
     /// Say what is found on this machine, and what is missing
     Doctor,
 }
@@ -128,6 +140,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Layout(args) => layout::layout(&args),
         Command::Doctor => {
             println!("{}", doctor::examine());
             Ok(ExitCode::SUCCESS)

@@ -5,6 +5,7 @@
 //! | [`commands`] | what can be typed |
 //! | [`run`], [`report`] | run an operator on data, check it, say how it went |
 //! | [`inspect`] | look at the code of an operator |
+//! | [`layout`] | layouts, their algebra and their pictures |
 //! | [`doctor`] | what is found on this machine |
 //! | [`operator`], [`problem`] | operators by name; one of them with its tensors |
 //! | [`tensor_file`] | tensors in files |
@@ -18,6 +19,7 @@ mod commands;
 mod doctor;
 mod failure;
 mod inspect;
+mod layout;
 mod operator;
 mod problem;
 mod report;

@@ -49,12 +49,51 @@ pub enum FindingKind {
     BarrierCount,
     /// A lane at a `.sync` instruction whose member mask does not name it.
     SyncMask,
+    /// A misused `mbarrier`.
+    Mbarrier(MbarrierFault),
+    /// A tensor map that is none, or a copy that does not fit it; a bulk copy of an impossible size.
+    TensorMap,
+    /// An operation that names no block of the cluster, or two that should be one.
+    Cluster,
+    /// Ordinary stores that a copy or product reads without a `fence.proxy.async` between.
+    ProxyFence,
+    /// A register or memory that is used while an operation on its way owns it.
+    InFlight,
+    /// A `wgmma` that the four warps of a warpgroup do not run together.
+    Warpgroup,
+    /// A matrix descriptor that says nothing sensible.
+    Descriptor,
+    /// `setmaxnreg` with a count that does not exist.
+    RegisterCount,
+    /// A block that ends while a copy still uses its memory.
+    ExitInFlight,
+    /// An access to shared memory of a block that has exited.
+    PeerExited,
     /// Threads that wait for what can not come.
     Deadlock,
     /// The kernel ran a `trap`.
     Trap,
     /// The launch used up its budget of instructions.
     Budget,
+}
+
+/// What is wrong at an `mbarrier`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MbarrierFault {
+    /// There is none at that address.
+    NotInitialized,
+    /// It is initialised while it is in use.
+    Reinitialized,
+    /// It is made for no arrivals, or for more than it can count.
+    Count,
+    /// More arrivals than it was made for.
+    Arrivals,
+    /// Other bytes than were expected.
+    Bytes,
+    /// A wait for a phase that the thread had already seen end.
+    Phase,
+    /// Ordinary stores to its memory.
+    Overwritten,
 }
 
 /// What kind of access it was.
@@ -68,6 +107,8 @@ pub enum AccessKind {
     Atomic,
     /// The source or destination of an asynchronous copy.
     Copy,
+    /// A matrix operand in shared memory.
+    Matrix,
 }
 
 /// One fault, with the first thread that showed it.
@@ -118,6 +159,7 @@ impl Finding {
             Some(AccessKind::Store) => "writes",
             Some(AccessKind::Atomic) => "updates",
             Some(AccessKind::Copy) => "copies",
+            Some(AccessKind::Matrix) => "multiplies",
             None => "uses",
         };
         let s = if n == 1 { "" } else { "s" };
@@ -132,6 +174,34 @@ impl Finding {
             FindingKind::SyncMask => {
                 format!("`{kernel}` runs a `.sync` instruction with lanes that its mask leaves out")
             }
+            FindingKind::Mbarrier(MbarrierFault::NotInitialized) => {
+                format!("`{kernel}` uses an mbarrier that is not initialised")
+            }
+            FindingKind::Mbarrier(MbarrierFault::Reinitialized) => {
+                format!("`{kernel}` initialises an mbarrier that is in use")
+            }
+            FindingKind::Mbarrier(MbarrierFault::Count) => {
+                format!("`{kernel}` makes an mbarrier for an impossible count")
+            }
+            FindingKind::Mbarrier(MbarrierFault::Arrivals) => {
+                format!("`{kernel}` arrives at an mbarrier too often")
+            }
+            FindingKind::Mbarrier(MbarrierFault::Bytes) => {
+                format!("`{kernel}` counts other bytes at an mbarrier than it expects")
+            }
+            FindingKind::Mbarrier(MbarrierFault::Phase) => {
+                format!("`{kernel}` waits twice for the same phase of an mbarrier")
+            }
+            FindingKind::Mbarrier(MbarrierFault::Overwritten) => format!("`{kernel}` overwrites an mbarrier"),
+            FindingKind::TensorMap => format!("`{kernel}` starts a bulk copy that can not be"),
+            FindingKind::Cluster => format!("`{kernel}` addresses its cluster wrongly"),
+            FindingKind::ProxyFence => format!("`{kernel}` reads shared memory that is not fenced for the async proxy"),
+            FindingKind::InFlight => format!("`{kernel}` uses a register that a `wgmma` on its way owns"),
+            FindingKind::Warpgroup => format!("`{kernel}` runs a `wgmma` without a whole warpgroup"),
+            FindingKind::Descriptor => format!("`{kernel}` gives `wgmma` a bad descriptor"),
+            FindingKind::RegisterCount => format!("`{kernel}` asks for an impossible number of registers"),
+            FindingKind::ExitInFlight => format!("`{kernel}` exits while a copy still uses its shared memory"),
+            FindingKind::PeerExited => format!("`{kernel}` uses shared memory of a block that has exited"),
             FindingKind::Deadlock => format!("`{kernel}` deadlocks"),
             FindingKind::Trap => format!("`{kernel}` traps"),
             FindingKind::Budget => format!("`{kernel}` does not finish within its budget of instructions"),
@@ -155,6 +225,7 @@ impl Finding {
             Some(AccessKind::Store) => "this store",
             Some(AccessKind::Atomic) => "this atomic",
             Some(AccessKind::Copy) => "this copy",
+            Some(AccessKind::Matrix) => "this product",
             None => "here",
         };
         if let Some(location) = &self.location {

@@ -47,13 +47,19 @@
 //!
 //! # What runs
 //!
-//! Kernels for `sm_70` to `sm_90` without calls: integer, bit, f16, bf16, f32 and f64 arithmetic and conversions, the
+//! Kernels for `sm_70` to `sm_90a` without calls: integer, bit, f16, bf16, f32 and f64 arithmetic and conversions, the
 //! approximate functions (correctly rounded but for one value in many millions), predicates and unstructured branches,
 //! loads and stores of all state spaces and widths, atomics, `cp.async` with its groups, shuffles, votes, matches and
-//! reductions of a warp, the sixteen barriers of a block. Clusters, `mbarrier`, bulk and tensor copies, `mma` and
-//! `wgmma`, calls, and roundings of f64 other than to nearest (sums excepted) are refused by [`Program::decode`].
+//! reductions of a warp, the sixteen barriers of a block. Of Hopper's machinery: `mbarrier`, bulk and tensor copies in
+//! tile mode with swizzles, reductions and multicast, `wgmma` of every type, `mma` of 8 to 32 bits, `ldmatrix` and
+//! `stmatrix`, clusters with their barrier and distributed shared memory, `st.async`. Calls, `mma` of f64, `wmma`,
+//! im2col copies, changes of tensor maps by kernels, `cp.async.mbarrier.arrive`, `multimem`, and roundings of f64 other
+//! than to nearest (sums excepted) are refused by [`Program::decode`].
 //!
-//! Where blocks can not see each other's writes, they run on several threads; a kernel with global atomics, fences or
+//! Copies and products that run beside the threads happen as late as they may: what a kernel does not wait for, it does
+//! not see. A `try_wait` gives up once before it waits, as the hardware's may. [`TensorMap`] is what kernels copy by.
+//!
+//! Where clusters can not see each other's writes, they run on several threads; a kernel with global atomics, fences or
 //! volatile accesses runs under one scheduler, seeded by [`Options::seed`].
 //!
 //! | module | what |
@@ -65,7 +71,8 @@
 //! | `lanes` | registers of a warp, functions over all lanes |
 //! | `simd` | lane loops for what the machine has |
 //! | `arithmetic` | PTX's arithmetic on single values |
-//! | `machine` | grids, blocks, warps; loads, stores, barriers; the inner loop |
+//! | `machine` | grids, clusters, blocks, warps; loads, stores, barriers, copies, products; the inner loop |
+//! | `tensor_map` | what tensor copies know of a tensor |
 //! | `finding`, `manifest` | reports, and names for them |
 
 mod arithmetic;
@@ -79,11 +86,13 @@ mod memory;
 mod program;
 mod simd;
 mod system;
+mod tensor_map;
 
 pub use error::{DecodeError, Error};
-pub use finding::{AccessKind, Finding, FindingKind, Storage};
+pub use finding::{AccessKind, Finding, FindingKind, MbarrierFault, Storage};
 pub use machine::{Checks, Launch, Options, Outcome};
 pub use manifest::{ArgumentInfo, Manifest, SharedTile, TensorPlace};
 pub use memory::DevicePointer;
 pub use program::Program;
 pub use system::System;
+pub use tensor_map::{Fill, Swizzle, TensorMap, TensorMapError};

@@ -30,56 +30,133 @@ pub struct ComposedLayout {
 
 impl ComposedLayout {
     /// The composed layout.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile = ComposedLayout::new(Swizzle::new(3, 3, 3)?, 8, Layout::row_major((8, 64))?);
+    /// assert_eq!(tile.to_string(), "Sw<3,3,3> o 8 o (8,64):(64,1)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn new(swizzle: Swizzle, offset: impl Into<Int>, layout: Layout) -> ComposedLayout {
         ComposedLayout { swizzle, offset: offset.into(), layout }
     }
 
     /// The swizzle.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.swizzle(), Swizzle::new(3, 3, 3)?);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn swizzle(&self) -> Swizzle {
         self.swizzle
     }
 
     /// What is added before the swizzle.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.slice((2, ..))?.offset(), &Int::from(128));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn offset(&self) -> &Int {
         &self.offset
     }
 
     /// The layout inside.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.layout(), &Layout::row_major((8, 64))?);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// The number of coordinates.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.size()?, 512);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn size(&self) -> Result<i64> {
         self.layout.size()
     }
 
     /// The cosize of the layout inside, whatever swizzle and offset make of it.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.cosize()?, Int::from(512));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn cosize(&self) -> Result<Int> {
         self.layout.cosize()
     }
 
     /// The offset of a linear index, on the host.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.at(1)?, 64 + 8);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn at(&self, index: i64) -> Result<i64> {
         self.at_coord(index)
     }
 
     /// The offset of a coordinate, on the host.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.at_coord((2, 0))?, 128 + 16);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn at_coord(&self, coord: impl Into<Coord>) -> Result<i64> {
         Ok(self.swizzle.apply(self.linear(coord)?.known()?))
     }
 
     /// The offset of a coordinate before the swizzle, static or not.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.linear((2, 0))?, Int::from(128));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn linear(&self, coord: impl Into<Coord>) -> Result<Int> {
         self.offset.add(&self.layout.offset(coord)?)
     }
 
     /// All offsets, in order.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<1,0,1> o 0 o 4:1".parse()?;
+    /// assert_eq!(tile.table()?, [0, 1, 3, 2]);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn table(&self) -> Result<Vec<i64>> {
         (0..self.size()?).map(|i| self.at(i)).collect()
     }
 
     /// Swizzle and offset around another layout.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.around(Layout::new(8, 64)?).to_string(), "Sw<3,3,3> o 0 o 8:64");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn around(&self, layout: Layout) -> ComposedLayout {
         ComposedLayout { layout, ..self.clone() }
     }
@@ -98,6 +175,14 @@ impl ComposedLayout {
     }
 
     /// The composed layout `c -> self(inner(c))`, where both swizzles make one.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<2,0,3> o 0 o (8,8):(8,1)".parse()?;
+    /// let same: ComposedLayout = "Sw<0,0,0> o 0 o (8,8):(1,8)".parse()?;
+    /// assert_eq!(tile.compose_composed(&same)?, tile);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn compose_composed(&self, inner: &ComposedLayout) -> Result<ComposedLayout> {
         let composed = || {
             if !self.offset.is(0) {
@@ -117,6 +202,13 @@ impl ComposedLayout {
     }
 
     /// Composition by mode of the layout inside.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.compose_tiler(&Tiler::from((4, 8)))?.to_string(), "Sw<3,3,3> o 0 o (4,8):(64,1)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn compose_tiler(&self, tiler: &Tiler) -> Result<ComposedLayout> {
         Ok(self.around(self.layout.compose_tiler(tiler)?))
     }
@@ -135,11 +227,26 @@ impl ComposedLayout {
     }
 
     /// Copies that fill a shape, as [`Layout::tile_to_shape`] places them.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// let whole = tile.tile_to_shape((128, 64), None)?;
+    /// assert_eq!(whole.to_string(), "Sw<3,3,3> o 0 o ((8,16),(64,1)):((64,512),(1,0))");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn tile_to_shape(&self, target: impl Into<IntTuple>, order: Option<IntTuple>) -> Result<ComposedLayout> {
         Ok(self.around(self.layout.tile_to_shape(target, order)?))
     }
 
     /// The composed layout in elements `n` times as wide.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.upcast(8)?.to_string(), "Sw<3,0,3> o 0 o (8,8):(8,1)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn upcast(&self, n: i64) -> Result<ComposedLayout> {
         let layout = self.layout.upcast(n)?;
         if self.offset.is_multiple_of(&n.into()) != Some(true) {
@@ -149,6 +256,13 @@ impl ComposedLayout {
     }
 
     /// The composed layout in elements of which `n` make one of the old ones.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.downcast(2)?.to_string(), "Sw<3,4,3> o 0 o (8,128):(128,1)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn downcast(&self, n: i64) -> Result<ComposedLayout> {
         let layout = self.layout.downcast(n)?;
         Ok(ComposedLayout { swizzle: self.swizzle.downcast(n)?, offset: self.offset.mul(&n.into())?, layout })
@@ -181,6 +295,14 @@ impl ComposedLayout {
     }
 
     /// A left inverse, with the swizzle moved to its left end.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<2,1,3> o 0 o (4,16):(16,1)".parse()?;
+    /// let back = tile.left_inverse()?;
+    /// assert!((0..64).all(|i| tile.at(i).and_then(|at| back.at(at)) == Ok(i)));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn left_inverse(&self) -> Result<ComposedLayout> {
         self.inverse(Layout::left_inverse).of("left inverse", &[self])
     }
@@ -263,12 +385,12 @@ impl Layout {
         if sizes.iter().any(|s| s.count_ones() != 1) {
             return Err(mixes());
         }
-        // Both ways are linear over bits if each bit goes to one of its own; then they agree if they agree on bits.
+        // Both ways are linear over bits if each bit goes to one of its own, or to none; then they agree if they agree on bits.
         let mut taken = 0i64;
         let reached = (0..63).map(|bit| 1i64 << bit);
         for bit in reached.filter(|bit| bit >> bits == 0 || swizzle.below(bits).z() & bit != 0) {
             let image = self.at(bit)?;
-            if image < 1 || image.count_ones() != 1 || taken & image != 0 {
+            if image < 0 || image.count_ones() > 1 || taken & image != 0 {
                 return Err(mixes());
             }
             taken |= image;

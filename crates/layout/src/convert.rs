@@ -6,10 +6,28 @@ use crate::step::Step;
 use crate::tuple::Tuple;
 
 /// A shape, or an integer coordinate: a nested tuple of integers.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// assert_eq!(IntTuple::from((4, (2, 3))), "(4,(2,3))".parse()?);
+/// # Ok::<(), LayoutError>(())
+/// ```
 pub type IntTuple = Tuple<Int>;
 /// The strides of a layout: a nested tuple of [`Step`]s.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// assert_eq!(Strides::from((8, (1, 0))), "(8,(1,0))".parse()?);
+/// # Ok::<(), LayoutError>(())
+/// ```
 pub type Strides = Tuple<Step>;
 /// A coordinate that may have holes.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// assert_eq!(Coord::from((1, ..)), "(1,_)".parse()?);
+/// # Ok::<(), LayoutError>(())
+/// ```
 pub type Coord = Tuple<Index>;
 
 macro_rules! from_integers {

@@ -8,6 +8,11 @@ use crate::tuple::{Builder, Tuple, View};
 use std::fmt;
 
 /// A leaf of a coordinate: an index, or the hole `_` that keeps a whole mode.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// assert_eq!(Coord::from((1, ..)).leaves(), [Index::from(1), Index::All]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Index {
     /// An index.
@@ -18,6 +23,12 @@ pub enum Index {
 
 impl Index {
     /// The index, where this is no hole.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Index::from(3).at(), Some(&Int::from(3)));
+    /// assert_eq!(Index::All.at(), None);
+    /// ```
     pub fn at(&self) -> Option<&Int> {
         match self {
             Index::At(v) => Some(v),
@@ -250,12 +261,25 @@ impl Tuple<Int> {
     }
 
     /// Whether `self` comes before `other` when the last mode decides first: the order of linear indices.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert!(IntTuple::from((5, 0)).colex_less(&(0, 1).into())?);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn colex_less(&self, other: &IntTuple) -> Result<bool> {
         let pairs = self.pairs(other)?;
         first_difference(pairs.into_iter().rev())
     }
 
     /// Whether each leaf is less than that of `other`: the test that guards what lies past a shape.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert!(IntTuple::from((3, 7)).elem_less(&(4, 8).into())?);
+    /// assert!(!IntTuple::from((3, 8)).elem_less(&(4, 8).into())?);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn elem_less(&self, other: &IntTuple) -> Result<bool> {
         self.pairs(other)?.into_iter().try_fold(true, |all, (a, b)| Ok(all && less(a, b)?))
     }

@@ -1,7 +1,9 @@
 //! Division: a layout cut into tiles.
 
 use crate::error::{Context, LayoutError, Result};
+use crate::int::Int;
 use crate::layout::Layout;
+use crate::step::Step;
 use crate::tiler::Tiler;
 use crate::view::{LayoutBuilder, LayoutView};
 
@@ -64,6 +66,11 @@ impl Layout {
 }
 
 fn logical(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
+    if let (Tiler::Size(n), Some((size, stride))) = (tiler, layout.view().as_leaf())
+        && n.value().is_some_and(|n| n > 1)
+    {
+        return neighbours(size, stride, n);
+    }
     match (tiler, tiler.as_layout()?) {
         (_, Some(tile)) => {
             // A mode that is a leaf is simple enough.
@@ -76,6 +83,18 @@ fn logical(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
         (Tiler::Modes(_), None) => by_mode(layout, tiler, logical),
         (_, None) => Ok(layout.clone()),
     }
+}
+
+/// One mode cut into neighbours: most divisions of matrices are two of these, and need no algebra.
+fn neighbours(size: &Int, stride: &Step, n: &Int) -> Result<Layout> {
+    let mut out = LayoutBuilder::new();
+    out.open();
+    out.leaf(n.clone(), stride.clone());
+    let rest = size.ceil_div(n)?;
+    let step = if rest.is(1) { Step::ZERO } else { stride.times(n)? };
+    out.leaf(rest, step);
+    out.close();
+    Ok(out.finish())
 }
 
 /// Applies a tiler by mode; the modes past it stay.
@@ -100,7 +119,7 @@ pub(crate) fn by_mode(
     Ok(out.finish())
 }
 
-fn zipped(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
+pub(crate) fn zipped(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
     unzip(&logical(layout, tiler)?, tiler)
 }
 

@@ -17,17 +17,6 @@ struct Cell {
     color: Rgb,
 }
 
-impl Cell {
-    /// The label on one line.
-    fn label(&self) -> String {
-        self.lines.join(" ")
-    }
-
-    fn width(&self) -> usize {
-        self.label().chars().count()
-    }
-}
-
 /// A table of labelled, coloured cells: rows are mode 0, columns are mode 1.
 ///
 /// ```
@@ -83,6 +72,13 @@ impl Axis {
 
 impl Picture {
     /// The offset of each coordinate, coloured by where it lies in memory.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let picture = Picture::offsets(&Layout::new((2, 2), (2, 1))?.into())?;
+    /// assert_eq!(picture.to_text(), "(2,2):(2,1)\n     0  1\n  0  0  1\n  1  2  3\n");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn offsets(layout: &ComposedLayout) -> Result<Picture> {
         let (rows, columns, offsets) = grid(layout).of("picture", &[layout])?;
         let (low, high) = bounds(&offsets);
@@ -113,8 +109,39 @@ impl Picture {
         Ok(Picture { title: title(layout), note: "offset and bank; colour: bank, one of 32", rows, columns, cells })
     }
 
+    /// The coordinate that each coordinate of a layout with basis strides is sent to, coloured by its order.
+    ///
+    /// ```
+    /// use warpsmith_layout::{Layout, Picture};
+    /// let tiles = Layout::identity((4, 8))?.zipped_divide((2, 4))?;
+    /// assert!(Picture::coordinates(&tiles)?.to_text().contains("(2,4)"));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
+    pub fn coordinates(layout: &Layout) -> Result<Picture> {
+        let place = Layout::compact(layout.shape()).and_then(|l| grid(&l.into())).of("picture", &[layout]);
+        let (rows, columns, places) = place?;
+        let mut cells = Vec::with_capacity(places.len());
+        for i in places {
+            let coordinate = layout.coordinate(i)?;
+            let last = coordinate.leaves().last().and_then(Int::value).unwrap_or(0);
+            cells.push((last, coordinate.to_string()));
+        }
+        let most = cells.iter().map(|(last, _)| *last).max().unwrap_or(0).max(1);
+        let cell = |(last, text)| Cell { lines: vec![text], color: ramp(last as f64 / most as f64) };
+        let cells = cells.into_iter().map(cell).collect();
+        let [rows, columns] = axes(layout, rows, columns);
+        Ok(Picture { title: layout.to_string(), note: "coordinate; colour: its last index", rows, columns, cells })
+    }
+
     /// The threads and values of a layout (thread, value) -> index in a tile, coloured by thread. A tile has one mode or
     /// two.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let (tile, tv) = make_layout_tv(&Layout::row_major((2, 2))?, &Layout::row_major((1, 2))?)?;
+    /// assert!(Picture::thread_values(&tv, tile)?.to_text().contains("T2 V0  T2 V1  T3 V0  T3 V1"));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn thread_values(tv: &Layout, tile: impl Into<IntTuple>) -> Result<Picture> {
         let tile = tile.into();
         thread_values(tv, &tile).of("picture", &[tv, &tile])
@@ -133,6 +160,12 @@ impl Picture {
     }
 
     /// How many columns there are.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Picture::offsets(&Layout::row_major((4, 8))?.into())?.columns(), 8);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn columns(&self) -> usize {
         self.columns.count
     }
@@ -147,7 +180,7 @@ impl Picture {
     /// # Ok::<(), warpsmith_layout::LayoutError>(())
     /// ```
     pub fn cropped(&self, rows: usize, width: usize) -> Picture {
-        let cell = self.cells.iter().map(Cell::width).max().unwrap_or(1) + 2;
+        let cell = self.widths().iter().map(|w| w + 1).sum::<usize>() + 1;
         let gaps = |column: usize| (1..=column).filter(|c| self.columns.gap_at(*c) > 0).count();
         let fits = |column: &usize| 4 + (column + 1) * cell + gaps(*column) <= width;
         let columns = (0..self.columns.count).take_while(fits).count().max(1);
@@ -159,6 +192,13 @@ impl Picture {
     }
 
     /// The picture as an SVG document.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let picture = Picture::offsets(&Layout::row_major((4, 8))?.into())?;
+    /// assert_eq!(picture.to_svg().matches("<rect").count(), 1 + 32);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn to_svg(&self) -> String {
         let mut out = String::new();
         // Writing to a string can not fail.
@@ -167,11 +207,25 @@ impl Picture {
     }
 
     /// The picture as plain text.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let picture = Picture::offsets(&Layout::row_major((4, 8))?.into())?;
+    /// assert!(picture.to_text().contains("  1   8   9  10"));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn to_text(&self) -> String {
         self.terminal(false)
     }
 
     /// The picture for a terminal of 24-bit colours.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let picture = Picture::offsets(&Layout::row_major((4, 8))?.into())?;
+    /// assert!(picture.to_ansi().contains("\x1b[48;2;"));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn to_ansi(&self) -> String {
         self.terminal(true)
     }
@@ -180,9 +234,16 @@ impl Picture {
         self.cells.get(row + column * self.rows.count)
     }
 
-    /// The longest label line.
-    fn widest(&self) -> usize {
-        self.cells.iter().flat_map(|c| &c.lines).map(String::len).max().unwrap_or(1)
+    /// The longest first line of a label, the longest second one, and so on.
+    fn widths(&self) -> Vec<usize> {
+        let mut widths = Vec::new();
+        for cell in &self.cells {
+            widths.resize(cell.lines.len().max(widths.len()), 1);
+            for (width, line) in widths.iter_mut().zip(&cell.lines) {
+                *width = line.chars().count().max(*width);
+            }
+        }
+        widths
     }
 
     fn svg(&self, out: &mut String) -> fmt::Result {
@@ -190,7 +251,7 @@ impl Picture {
         const TOP: usize = 58;
         const GAP: usize = 5;
         let lines = self.cells.iter().map(|c| c.lines.len()).max().unwrap_or(1);
-        let (w, h) = ((self.widest() * 8 + 14).max(34), lines * 14 + 16);
+        let (w, h) = ((self.widths().into_iter().max().unwrap_or(1) * 8 + 14).max(34), lines * 14 + 16);
         let text_width = (self.title.len() * 9).max(self.note.len() * 7) + MARGIN;
         let left = |column: usize| MARGIN + column * w + self.columns.gaps(column) * GAP;
         let top = |row: usize| TOP + row * h + self.rows.gaps(row) * GAP;
@@ -219,7 +280,11 @@ impl Picture {
                 let color = cell.color.hex();
                 writeln!(
                     out,
-                    r##"<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="3" fill="{color}" stroke="#fff" stroke-width="1.5"/>"##
+                    r##"<rect x="{}" y="{}" width="{}" height="{}" rx="3" fill="{color}"/>"##,
+                    x + 1,
+                    y + 1,
+                    w - 2,
+                    h - 2
                 )?;
                 let first = y + h / 2 + 4 - (cell.lines.len().saturating_sub(1)) * 7;
                 for (i, line) in cell.lines.iter().enumerate() {
@@ -239,18 +304,25 @@ impl Picture {
     }
 
     fn terminal(&self, colors: bool) -> String {
-        let width = self.cells.iter().map(Cell::width).max().unwrap_or(1);
+        let widths = self.widths();
+        let cell_width = widths.iter().map(|w| w + 1).sum::<usize>().max(2) - 1;
         let gap = |column: usize| " ".repeat(self.columns.gap_at(column).min(1));
         let mut out = format!("{}\n    ", self.title);
         for column in 0..self.columns.count {
-            out.push_str(&format!("{} {column:^width$} ", gap(column)));
+            out.push_str(&format!("{} {column:>cell_width$} ", gap(column)));
         }
         for row in 0..self.rows.count {
             out.push_str("\n".repeat(1 + self.rows.gap_at(row).min(1)).as_str());
             out.push_str(&format!("{row:>3} "));
             for column in 0..self.columns.count {
                 let Some(cell) = self.cell(row, column) else { continue };
-                let text = format!(" {:^width$} ", cell.label());
+                let mut text = String::new();
+                for (i, width) in widths.iter().enumerate() {
+                    let line = cell.lines.get(i).map_or("", String::as_str);
+                    // Numbers end at the same place; what belongs to them starts at the same place.
+                    text.push_str(&if i == 0 { format!(" {line:>width$}") } else { format!(" {line:<width$}") });
+                }
+                text.push(' ');
                 let Rgb(r, g, b) = cell.color;
                 out.push_str(&gap(column));
                 match colors {
@@ -334,6 +406,13 @@ impl Layout {
 
 impl ComposedLayout {
     /// The swizzled offsets as an SVG document.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<2,0,3> o 0 o (8,8):(8,1)".parse()?;
+    /// assert!(tile.to_svg()?.starts_with("<svg"));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn to_svg(&self) -> Result<String> {
         Ok(Picture::offsets(self)?.to_svg())
     }

@@ -46,6 +46,24 @@ pub trait Emit {
 
 impl Int {
     /// Writes this integer down in a language. Refused where a dividend may be negative.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// /// Writes text.
+    /// struct Text;
+    /// impl Emit for Text {
+    ///     type Value = String;
+    ///     fn constant(&mut self, value: i64) -> String { value.to_string() }
+    ///     fn variable(&mut self, id: u32) -> String { format!("r{id}") }
+    ///     fn add(&mut self, a: String, b: String, _: Facts) -> String { format!("({a} + {b})") }
+    ///     fn mul(&mut self, a: String, b: String, _: Facts) -> String { format!("{a} * {b}") }
+    ///     fn div(&mut self, a: String, b: String, _: Facts) -> String { format!("({a} / {b})") }
+    ///     fn rem(&mut self, a: String, b: String, _: Facts) -> String { format!("({a} % {b})") }
+    /// }
+    /// let thread = Int::variable(0, Facts::index(32));
+    /// assert_eq!(Layout::new(32, 8)?.offset(thread)?.emit(&mut Text)?, "r0 * 8");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn emit<E: Emit>(&self, to: &mut E) -> Result<E::Value> {
         let symbol = match self {
             Int::Static(v) => return Ok(to.constant(*v)),

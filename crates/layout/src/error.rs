@@ -3,6 +3,16 @@
 use thiserror::Error;
 
 /// Why an operation of the algebra was refused.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// let refusal = Layout::row_major((8, 8))?.compose(&Layout::new(4, 3)?).unwrap_err();
+/// assert_eq!(
+///     refusal.to_string(),
+///     "composition of (8,8):(8,1) and 4:3: mode 0: size 4 is not a multiple of 3, what is left of the mode",
+/// );
+/// # Ok::<(), LayoutError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LayoutError {
     /// Shape and stride (or two operands that must match) have different profiles.
@@ -99,7 +109,7 @@ pub enum LayoutError {
     #[error("{0}")]
     Unsupported(String),
     /// Text that is not a tuple, layout, swizzle or tiler.
-    #[error("{text:?}: {expected} expected at byte {at}")]
+    #[error("{text:?}: expected {} at byte {at}", quoted(.expected))]
     Parse {
         /// The whole text.
         text: String,
@@ -123,6 +133,13 @@ pub enum LayoutError {
 
 impl LayoutError {
     /// The innermost reason.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let refusal = Layout::new((2, 2), (1, 1))?.complement(8).unwrap_err();
+    /// assert!(matches!(refusal.reason(), LayoutError::NotInjective { mode: 1, .. }));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn reason(&self) -> &LayoutError {
         match self {
             LayoutError::At { reason, .. } => reason.reason(),
@@ -131,7 +148,24 @@ impl LayoutError {
     }
 }
 
+/// Marks stand in quotes, words do not.
+fn quoted(expected: &str) -> std::borrow::Cow<'_, str> {
+    match expected.len() > 1 && expected.starts_with(|c: char| c.is_ascii_lowercase() || c == '`') {
+        true => expected.into(),
+        false => format!("`{expected}`").into(),
+    }
+}
+
 /// `Result` with [`LayoutError`].
+///
+/// ```
+/// use warpsmith_layout::*;
+/// fn size(text: &str) -> warpsmith_layout::Result<i64> {
+///     text.parse::<Layout>()?.size()
+/// }
+/// assert_eq!(size("(4,8):(8,1)"), Ok(32));
+/// # Ok::<(), LayoutError>(())
+/// ```
 pub type Result<T, E = LayoutError> = std::result::Result<T, E>;
 
 /// Adds the operation and its operands to an error.

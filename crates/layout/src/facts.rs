@@ -19,6 +19,12 @@ pub struct Facts {
 
 impl Facts {
     /// These facts. A divisor below 1 counts as 1.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let facts = Facts::new(8, 8, 4096);
+    /// assert_eq!((facts.divisor, facts.lower, facts.upper), (8, 8, 4096));
+    /// ```
     pub fn new(divisor: i64, lower: i64, upper: i64) -> Facts {
         let divisor = divisor.max(1);
         let up = lower.checked_add(divisor - 1).map_or(lower, |v| v.div_euclid(divisor).saturating_mul(divisor));
@@ -28,21 +34,41 @@ impl Facts {
     }
 
     /// A size of which nothing else is known: at least 1.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Facts::size().lower, 1);
+    /// ```
     pub fn size() -> Facts {
         Facts::new(1, 1, i64::MAX)
     }
 
     /// An index into `extent` elements.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Facts::index(32).upper, 31);
+    /// ```
     pub fn index(extent: i64) -> Facts {
         Facts::new(1, 0, extent.saturating_sub(1).max(0))
     }
 
     /// What is known of a static integer: all.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Facts::of(12).exact(), Some(12));
+    /// ```
     pub fn of(value: i64) -> Facts {
         Facts { divisor: value.checked_abs().unwrap_or(1), lower: value, upper: value }
     }
 
     /// The value, where the bounds meet.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Facts::new(1, 0, 5).exact(), None);
+    /// ```
     pub fn exact(self) -> Option<i64> {
         (self.lower == self.upper).then_some(self.lower)
     }

@@ -35,6 +35,12 @@ impl Int {
     /// A run-time integer. The number is the caller's name for it; the facts must always hold.
     ///
     /// An integer whose bounds meet is static.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Int::variable(7, Facts::size()).to_string(), "?7");
+    /// assert_eq!(Int::variable(7, Facts::of(4)), Int::from(4));
+    /// ```
     pub fn variable(id: u32, facts: Facts) -> Int {
         match facts.exact() {
             Some(value) => Int::Static(value),
@@ -43,6 +49,12 @@ impl Int {
     }
 
     /// The value, where it is static.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!((Int::from(4).value(), n.value()), (Some(4), None));
+    /// ```
     pub fn value(&self) -> Option<i64> {
         match self {
             Int::Static(v) => Some(*v),
@@ -51,21 +63,47 @@ impl Int {
     }
 
     /// The value; an error when it is only known at run time.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(Int::from(4).known(), Ok(4));
+    /// assert!(n.known().is_err());
+    /// ```
     pub fn known(&self) -> Result<i64> {
         self.value().ok_or_else(|| LayoutError::Unknown(format!("the value of {self}")))
     }
 
     /// Whether this is static.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert!(Int::ONE.is_static() && !n.is_static());
+    /// ```
     pub fn is_static(&self) -> bool {
         matches!(self, Int::Static(_))
     }
 
     /// Whether this is the static integer `value`.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert!(Int::ONE.is(1) && !n.is(8));
+    /// ```
     pub fn is(&self, value: i64) -> bool {
         self.value() == Some(value)
     }
 
     /// What is known.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.add(&Int::from(16))?.facts(), Facts::new(8, 24, 80));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn facts(&self) -> Facts {
         match self {
             Int::Static(v) => Facts::of(*v),
@@ -74,6 +112,13 @@ impl Int {
     }
 
     /// Whether both are equal: `None` when that is not known.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.equals(&Int::from(12)), Some(false)); // no multiple of 8
+    /// assert_eq!(n.equals(&Int::from(16)), None);
+    /// ```
     pub fn equals(&self, other: &Int) -> Option<bool> {
         match (self, other) {
             (Int::Static(a), Int::Static(b)) => Some(a == b),
@@ -89,6 +134,13 @@ impl Int {
     }
 
     /// Whether `self <= other`: `None` when that is not known.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.at_most(&Int::from(64)), Some(true));
+    /// assert_eq!(n.at_most(&Int::from(32)), None);
+    /// ```
     pub fn at_most(&self, other: &Int) -> Option<bool> {
         let (a, b) = (self.facts(), other.facts());
         if self == other || a.upper <= b.lower {
@@ -101,11 +153,24 @@ impl Int {
     }
 
     /// Whether `self < other`: `None` when that is not known.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.less_than(&Int::from(8)), Some(false));
+    /// ```
     pub fn less_than(&self, other: &Int) -> Option<bool> {
         other.at_most(self).map(|v| !v)
     }
 
     /// Whether `other` divides `self`: `None` when that is not known. Nothing but zero is a multiple of zero.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.is_multiple_of(&Int::from(4)), Some(true));
+    /// assert_eq!(n.is_multiple_of(&Int::from(16)), None);
+    /// ```
     pub fn is_multiple_of(&self, other: &Int) -> Option<bool> {
         match (self, other) {
             (Int::Static(a), Int::Static(0)) => Some(*a == 0),
@@ -125,6 +190,13 @@ impl Int {
     }
 
     /// The sum.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.add(&n)?, n.mul(&Int::from(2))?);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn add(&self, other: &Int) -> Result<Int> {
         match (self, other) {
             (Int::Static(a), Int::Static(b)) => {
@@ -136,6 +208,14 @@ impl Int {
     }
 
     /// The product.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.mul(&Int::ZERO)?, Int::ZERO);
+    /// assert!(Int::from(i64::MAX).mul(&Int::from(2)).is_err());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn mul(&self, other: &Int) -> Result<Int> {
         match (self, other) {
             (Int::Static(a), Int::Static(b)) => {
@@ -148,6 +228,14 @@ impl Int {
     }
 
     /// The quotient, rounded down.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.mul(&Int::from(6))?.div(&Int::from(3))?, n.mul(&Int::from(2))?);
+    /// assert_eq!(Int::from(-7).div(&Int::from(2))?, Int::from(-4));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn div(&self, other: &Int) -> Result<Int> {
         match (self, other) {
             (_, Int::Static(0)) => Err(LayoutError::DivisionByZero(self.to_string())),
@@ -183,6 +271,13 @@ impl Int {
     }
 
     /// The remainder of the division that rounds down.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.rem(&Int::from(8))?, Int::ZERO);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn rem(&self, other: &Int) -> Result<Int> {
         match (self, other) {
             (_, Int::Static(0)) => Err(LayoutError::DivisionByZero(self.to_string())),
@@ -196,11 +291,25 @@ impl Int {
     }
 
     /// The negative.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.neg()?.add(&n)?, Int::ZERO);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn neg(&self) -> Result<Int> {
         self.mul(&Int::Static(-1))
     }
 
     /// The absolute value; an error when the sign is not known.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.neg()?.abs()?, n);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn abs(&self) -> Result<Int> {
         if self.facts().lower >= 0 {
             Ok(self.clone())
@@ -212,6 +321,14 @@ impl Int {
     }
 
     /// The smaller of both; an error when it is not known which that is.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert_eq!(n.smaller(&Int::from(4))?, Int::from(4));
+    /// assert!(n.smaller(&Int::from(16)).is_err());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn smaller(&self, other: &Int) -> Result<Int> {
         match self.at_most(other).or_else(|| other.at_most(self).map(|v| !v)) {
             Some(true) => Ok(self.clone()),

@@ -27,6 +27,13 @@ pub struct Layout {
 
 impl Layout {
     /// A layout of a shape and strides with the same profile. Static sizes are at least 1.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Layout::new((4, (2, 3)), (3, (12, 1)))?.to_string(), "(4,(2,3)):(3,(12,1))");
+    /// assert!(Layout::new((4, 8), 1).is_err());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn new(shape: impl Into<IntTuple>, stride: impl Into<Strides>) -> Result<Layout> {
         let (shape, stride) = (shape.into(), stride.into());
         if !shape.is_congruent(&stride) {
@@ -44,6 +51,11 @@ impl Layout {
     }
 
     /// The layout of one element: `1:0`.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Layout::one().to_string(), "1:0");
+    /// ```
     pub fn one() -> Layout {
         Layout::leaf(Int::ONE, Step::ZERO)
     }
@@ -71,31 +83,73 @@ impl Layout {
     }
 
     /// The shape.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, (2, 3)), (6, (3, 1)))?;
+    /// assert_eq!(l.shape().to_string(), "(4,(2,3))");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn shape(&self) -> &IntTuple {
         &self.shape
     }
 
     /// The strides.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, (2, 3)), (6, (3, 1)))?;
+    /// assert_eq!(l.stride().to_string(), "(6,(3,1))");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn stride(&self) -> &Strides {
         &self.stride
     }
 
     /// The number of modes.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, (2, 3)), (6, (3, 1)))?;
+    /// assert_eq!(l.rank(), 2);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn rank(&self) -> usize {
         self.shape.rank()
     }
 
     /// The nesting of the shape.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, (2, 3)), (6, (3, 1)))?;
+    /// assert_eq!(l.depth(), 2);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn depth(&self) -> usize {
         self.shape.depth()
     }
 
     /// The number of coordinates, static or not.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let rows = Int::variable(0, Facts::size());
+    /// assert_eq!(Layout::compact((rows, 4))?.extent()?.to_string(), "4*?0");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn extent(&self) -> Result<Int> {
         coord::size(self.shape.view())
     }
 
     /// The number of coordinates; an error when it is only known at run time.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, (2, 3)), (6, (3, 1)))?;
+    /// assert_eq!(l.size()?, 24);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn size(&self) -> Result<i64> {
         self.extent()?.known()
     }
@@ -128,6 +182,14 @@ impl Layout {
     }
 
     /// The offset of a coordinate, on the host.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, (2, 3)), (6, (3, 1)))?;
+    /// assert_eq!(l.at_coord((1, (1, 2)))?, 6 + 3 + 2);
+    /// assert_eq!(l.at_coord((1, 5))?, 6 + 3 + 2);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn at_coord(&self, coord: impl Into<Coord>) -> Result<i64> {
         self.offset(coord)?.known()
     }
@@ -151,6 +213,13 @@ impl Layout {
 
     /// The coordinate of a linear index, for a layout with basis strides: an integer, or a tuple as wide and as deep as
     /// the strides name. Modes that no stride names are 0.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tiles = Layout::identity((4, 8))?.logical_divide((2, 4))?;
+    /// assert_eq!(tiles.coordinate(((1, 1), (0, 1)))?.to_string(), "(3,4)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn coordinate(&self, coord: impl Into<Coord>) -> Result<IntTuple> {
         let mut sum = Vector::default();
         for d in self.stride.leaves() {
@@ -174,11 +243,25 @@ impl Layout {
     }
 
     /// Size and stride of each leaf.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, (2, 3)), (6, (3, 1)))?;
+    /// assert_eq!(l.leaves().map(|(size, stride)| format!("{size}:{stride}")).collect::<Vec<_>>(), ["4:6", "2:3", "3:1"]);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn leaves(&self) -> impl DoubleEndedIterator<Item = (&Int, &Step)> + ExactSizeIterator + Clone {
         self.shape.leaves().iter().zip(self.stride.leaves())
     }
 
     /// The modes as layouts; an integer layout is its own only mode.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, (2, 3)), (6, (3, 1)))?;
+    /// assert_eq!(l.modes().map(|mode| mode.to_string()).collect::<Vec<_>>(), ["4:6", "(2,3):(3,1)"]);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn modes(&self) -> impl Iterator<Item = Layout> + '_ {
         self.view().modes().map(LayoutView::to_layout)
     }
@@ -188,16 +271,38 @@ impl Layout {
     }
 
     /// Mode `i` as a layout.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let l = Layout::new((4, (2, 3)), (6, (3, 1)))?;
+    /// assert_eq!(l.mode(1)?.to_string(), "(2,3):(3,1)");
+    /// assert!(l.mode(2).is_err());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn mode(&self, i: usize) -> Result<Layout> {
         self.modes().nth(i).ok_or_else(|| LayoutError::NoSuchMode { of: self.to_string(), mode: i, rank: self.rank() })
     }
 
     /// Whether the shape is an integer and no tuple.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert!(Layout::new(4, 1)?.is_leaf());
+    /// assert!(!Layout::of([Layout::new(4, 1)?]).is_leaf());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn is_leaf(&self) -> bool {
         self.shape.is_leaf()
     }
 
     /// Whether all leaves are static.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let rows = Int::variable(0, Facts::size());
+    /// assert!(!Layout::new((rows, 4), (4, 1))?.is_static());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn is_static(&self) -> bool {
         self.leaves().all(|(s, d)| s.is_static() && d.value.is_static())
     }

@@ -71,6 +71,11 @@ mod tuple;
 mod tv;
 mod view;
 
+/// The examples of the book's chapter.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/src/layouts.md")]
+mod book {}
+
 pub use composed::ComposedLayout;
 pub use convert::{Coord, IntTuple, Strides};
 pub use coord::{Index, crd2crd, crd2idx, crd2idx_colex, idx2crd, idx2crd_stride};

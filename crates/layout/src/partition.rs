@@ -125,9 +125,17 @@ fn one_by_one(layout: &Layout, tiler: &Tiler, coord: &Coord, picks_tiles: bool) 
         (true, Some(Index::At(index))) => Coord::from(idx2crd(index.clone(), tile_counts(layout, tilers)?)?),
         _ => coord.clone(),
     };
+    if coord.is_leaf() && layout.rank() > 1 || coord.rank() > layout.rank() {
+        return Err(LayoutError::Rank { what: "a coordinate and a layout", left: coord.rank(), right: layout.rank() });
+    }
     let (mut kept, mut rests, mut offset) = (Vec::new(), Vec::new(), Int::ZERO);
     for (k, mode) in layout.modes().enumerate() {
-        let at = coord.modes().nth(k).and_then(|c| c.as_leaf().cloned()).unwrap_or(Index::All);
+        let at = match coord.modes().nth(k) {
+            Some(at) => {
+                at.as_leaf().cloned().ok_or_else(|| LayoutError::Unsupported(format!("the nested index {at}")))?
+            }
+            None => Index::All,
+        };
         let (tile, at) = match (tilers.get(k).map(Tiler::as_layout).transpose()?.flatten(), at) {
             (Some(tile), Index::At(at)) => (tile, at),
             (Some(_), Index::All) => {

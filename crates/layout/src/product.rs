@@ -119,8 +119,16 @@ fn logical(layout: &Layout, tiler: &Tiler) -> Result<Layout> {
 
 /// Where the copies of `block` go that `tiling` asks for.
 fn copies(block: &Layout, tiling: &Layout) -> Result<Layout> {
-    let room = block.extent()?.mul(&tiling.cosize()?)?;
-    block.loose_complement(room)?.compose(tiling)
+    let reach = tiling.cosize()?;
+    let holes = block.loose_complement(block.extent()?.mul(&reach)?)?;
+    // Past the last hole inside the block, the holes would go on where the block itself goes on.
+    if let (Some(more), Some((size, step))) = (reach.at_most(&holes.extent()?), holes.leaves().next_back())
+        && !more
+        && size.mul(step.int()?)?.less_than(&block.filter()?.cosize()?) == Some(true)
+    {
+        return Err(LayoutError::Unsupported(format!("copies {tiling} of {block} overlap: its holes are {holes}")));
+    }
+    holes.compose(tiling)
 }
 
 fn zipped(layout: &Layout, tiler: &Tiler) -> Result<Layout> {

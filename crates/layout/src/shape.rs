@@ -33,6 +33,12 @@ impl Tuple<Int> {
     }
 
     /// The product of all leaves.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(IntTuple::from((4, (2, 3))).extent()?, Int::from(24));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn extent(&self) -> Result<Int> {
         size(self.view())
     }
@@ -101,13 +107,15 @@ impl Tuple<Int> {
     ///
     /// ```
     /// use warpsmith_layout::IntTuple;
-    /// assert_eq!(IntTuple::from((9, 5)).round_up(&IntTuple::from(4))?, IntTuple::from((12, 5)));
+    /// assert_eq!(IntTuple::from((9, 5)).round_up(&IntTuple::from((4, 2)))?, IntTuple::from((12, 6)));
+    /// assert!(IntTuple::from((9, 5)).round_up(&IntTuple::from(4)).is_err());
     /// # Ok::<(), warpsmith_layout::LayoutError>(())
     /// ```
     pub fn round_up(&self, other: &IntTuple) -> Result<IntTuple> {
-        let round = |a: View<'_, Int>, n: &Int| {
-            let mut first = true;
-            a.to_tuple().try_map(|s| if std::mem::take(&mut first) { s.ceil_div(n)?.mul(n) } else { Ok(s.clone()) })
+        let round = |a: View<'_, Int>, n: &Int| match a.as_leaf() {
+            Some(size) => Ok(Tuple::leaf(size.ceil_div(n)?.mul(n)?)),
+            None if n.is(1) => Ok(a.to_tuple()),
+            None => Err(LayoutError::NotCongruent { left: a.to_string(), right: n.to_string() }),
         };
         by_mode(self.view(), other.view(), &round).of("round_up", &[self, other])
     }
@@ -124,9 +132,15 @@ impl Tuple<Int> {
         fn go(shape: View<'_, Int>, tiler: &Tiler) -> Result<bool> {
             match tiler {
                 Tiler::Keep => Ok(true),
-                Tiler::Size(t) => {
+                Tiler::Size(t) if shape.is_leaf() => {
                     let n = size(shape)?;
                     n.is_multiple_of(t).ok_or_else(|| LayoutError::Unknown(format!("whether {t} divides {n}")))
+                }
+                // Leaf by leaf: 12 divides the size of (2,4,12), but of the 6 left after the 2, the 4 is no factor.
+                Tiler::Size(t) => {
+                    let (n, rest) = (size(shape)?, ceil_div_by(&shape.to_tuple(), t)?.extent()?);
+                    let covered = t.mul(&rest)?;
+                    n.equals(&covered).ok_or_else(|| LayoutError::Unknown(format!("whether {n} = {covered}")))
                 }
                 Tiler::Layout(tile) => {
                     let rest = tile.loose_complement(shape.to_tuple())?.extent()?;

@@ -26,6 +26,13 @@ impl Swizzle {
     pub const IDENTITY: Swizzle = Swizzle { bits: 0, base: 0, shift: 0 };
 
     /// `Sw<bits,base,shift>`. The two groups of bits may not overlap, and must lie below bit 63.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(Swizzle::new(3, 4, 3)?.to_string(), "Sw<3,4,3>");
+    /// assert!(Swizzle::new(3, 4, 2).is_err());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn new(bits: u32, base: u32, shift: i32) -> Result<Swizzle> {
         let swizzle = Swizzle { bits, base, shift };
         let top = [bits, base, shift.unsigned_abs()].iter().try_fold(0u32, |n, v| n.checked_add(*v));
@@ -60,31 +67,73 @@ impl Swizzle {
     }
 
     /// How many bits are XORed.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let swizzle = Swizzle::new(2, 4, 3)?;
+    /// assert_eq!(swizzle.bits(), 2);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn bits(self) -> u32 {
         self.bits
     }
 
     /// How many low bits stay as they are.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let swizzle = Swizzle::new(2, 4, 3)?;
+    /// assert_eq!(swizzle.base(), 4);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn base(self) -> u32 {
         self.base
     }
 
     /// How far the XORed bits lie above those that they change.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let swizzle = Swizzle::new(2, 4, 3)?;
+    /// assert_eq!(swizzle.shift(), 3);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn shift(self) -> i32 {
         self.shift
     }
 
     /// Whether nothing changes.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let swizzle = Swizzle::new(2, 4, 3)?;
+    /// assert!(Swizzle::IDENTITY.is_identity() && !swizzle.is_identity());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn is_identity(self) -> bool {
         self.bits == 0
     }
 
     /// The bits that are read.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let swizzle = Swizzle::new(2, 4, 3)?;
+    /// assert_eq!(swizzle.y(), 0b1_1000_0000);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn y(self) -> i64 {
         self.mask(self.shift.max(0).unsigned_abs())
     }
 
     /// The bits that are changed.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let swizzle = Swizzle::new(2, 4, 3)?;
+    /// assert_eq!(swizzle.z(), 0b0_0011_0000);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn z(self) -> i64 {
         self.mask(self.shift.min(0).unsigned_abs())
     }
@@ -104,6 +153,13 @@ impl Swizzle {
     }
 
     /// The swizzled offset.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let swizzle = Swizzle::new(2, 4, 3)?;
+    /// assert_eq!(swizzle.apply(0b1_1000_0000), 0b1_1011_0000);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn apply(self, offset: i64) -> i64 {
         let y = offset & self.y();
         let moved = if self.shift >= 0 { y >> self.shift } else { y << self.shift.unsigned_abs() };

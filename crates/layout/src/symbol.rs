@@ -8,6 +8,13 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A run-time integer: a coefficient times a product of things known at run time.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// let rows = Int::variable(0, Facts::size());
+/// assert!(matches!(rows.add(&Int::ONE)?, Int::Dynamic(symbol) if symbol.to_string() == "[1+?0]"));
+/// # Ok::<(), LayoutError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Symbol(Arc<Product>);
 
@@ -36,6 +43,12 @@ impl Symbol {
     }
 
     /// What is known.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let n = Int::variable(0, Facts::new(8, 8, 64));
+    /// assert!(matches!(n, Int::Dynamic(symbol) if symbol.facts() == Facts::new(8, 8, 64)));
+    /// ```
     pub fn facts(&self) -> Facts {
         self.0.facts
     }

@@ -59,6 +59,13 @@ impl Layout {
 
 impl ComposedLayout {
     /// The composed layout as CuTe's C++ prints it.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let tile: ComposedLayout = "Sw<3,3,3> o 0 o (8,64):(64,1)".parse()?;
+    /// assert_eq!(tile.to_cpp_string(), "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn to_cpp_string(&self) -> String {
         format!("{} o {} o {}", self.swizzle(), Cpp(self.offset().clone()), self.layout().to_cpp_string())
     }

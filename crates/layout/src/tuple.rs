@@ -1,8 +1,12 @@
 //! Nested tuples, stored flat: the leaves in one list, the nesting in another. Small ones allocate nothing.
 
-use crate::error::{LayoutError, Result};
+mod view;
+
+use crate::error::Result;
 use smallvec::SmallVec;
 use std::fmt;
+
+pub use view::{Modes, View};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Token {
@@ -27,22 +31,13 @@ pub struct Tuple<T> {
     leaves: SmallVec<[T; 8]>,
 }
 
-/// A tuple or a mode of one, borrowed.
-pub struct View<'a, T> {
-    tokens: &'a [Token],
-    leaves: &'a [T],
-}
-
-impl<T> Clone for View<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for View<'_, T> {}
-
 impl<T> Tuple<T> {
     /// A leaf by itself.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(IntTuple::leaf(4.into()).to_string(), "4");
+    /// ```
     pub fn leaf(value: T) -> Self {
         let mut leaves = SmallVec::new();
         leaves.push(value);
@@ -50,6 +45,11 @@ impl<T> Tuple<T> {
     }
 
     /// The tuple of these modes; `()` when there are none.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(IntTuple::of([4.into(), (2, 3).into()]).to_string(), "(4,(2,3))");
+    /// ```
     pub fn of(modes: impl IntoIterator<Item = Tuple<T>>) -> Self {
         let mut tokens = SmallVec::from_slice(&[Token::Open]);
         let mut leaves = SmallVec::new();
@@ -62,6 +62,11 @@ impl<T> Tuple<T> {
     }
 
     /// The flat tuple of these leaves.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(IntTuple::flat([4.into(), 2.into()]).to_string(), "(4,2)");
+    /// ```
     pub fn flat(leaves: impl IntoIterator<Item = T>) -> Self {
         let leaves: SmallVec<[T; 8]> = leaves.into_iter().collect();
         let mut tokens = SmallVec::from_slice(&[Token::Open]);
@@ -71,51 +76,110 @@ impl<T> Tuple<T> {
     }
 
     /// The whole tuple, borrowed.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert_eq!(t.view().rank(), 2);
+    /// ```
     pub fn view(&self) -> View<'_, T> {
         View { tokens: &self.tokens, leaves: &self.leaves }
     }
 
     /// The number of modes; 1 for a leaf.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert_eq!(t.rank(), 2);
+    /// ```
     pub fn rank(&self) -> usize {
         self.view().rank()
     }
 
     /// The nesting: 0 for a leaf, else one more than the deepest mode.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert_eq!(t.depth(), 2);
+    /// ```
     pub fn depth(&self) -> usize {
         self.view().depth()
     }
 
     /// The number of leaves.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert_eq!(t.len(), 3);
+    /// ```
     pub fn len(&self) -> usize {
         self.leaves.len()
     }
 
     /// Whether there are no leaves at all.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert!(IntTuple::of([]).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.leaves.is_empty()
     }
 
     /// Whether this is a leaf and no tuple.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert!(!t.is_leaf() && IntTuple::from(4).is_leaf());
+    /// ```
     pub fn is_leaf(&self) -> bool {
         self.view().is_leaf()
     }
 
     /// The leaf, where this is one.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(IntTuple::from(4).as_leaf(), Some(&Int::from(4)));
+    /// ```
     pub fn as_leaf(&self) -> Option<&T> {
         self.view().as_leaf()
     }
 
     /// All leaves, left to right.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert_eq!(t.leaves(), [4.into(), 2.into(), 3.into()]);
+    /// ```
     pub fn leaves(&self) -> &[T] {
         &self.leaves
     }
 
     /// The modes; a leaf is its own only mode.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert_eq!(t.modes().map(|mode| mode.to_string()).collect::<Vec<_>>(), ["4", "(2,3)"]);
+    /// ```
     pub fn modes(&self) -> Modes<'_, T> {
         self.view().modes()
     }
 
     /// Mode `i`, borrowed.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert_eq!(t.mode(1)?.to_string(), "(2,3)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn mode(&self, i: usize) -> Result<View<'_, T>>
     where
         T: fmt::Display,
@@ -124,11 +188,24 @@ impl<T> Tuple<T> {
     }
 
     /// Whether both have the same profile: the same nesting, whatever the leaves.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert!(t.is_congruent(&IntTuple::from((1, (6, 1)))));
+    /// ```
     pub fn is_congruent<U>(&self, other: &Tuple<U>) -> bool {
         self.tokens == other.tokens
     }
 
     /// Whether `self`'s profile is a truncation of `other`'s: each leaf of `self` may stand for a whole mode.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert!(IntTuple::from((4, 6)).is_weakly_congruent(&t));
+    /// assert!(!t.is_weakly_congruent(&IntTuple::from((4, 6))));
+    /// ```
     pub fn is_weakly_congruent<U>(&self, other: &Tuple<U>) -> bool {
         fn go<T, U>(a: View<'_, T>, b: View<'_, U>) -> bool {
             a.is_leaf() || (!b.is_leaf() && a.rank() == b.rank() && a.modes().zip(b.modes()).all(|(a, b)| go(a, b)))
@@ -137,11 +214,24 @@ impl<T> Tuple<T> {
     }
 
     /// The same profile with other leaves.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert_eq!(t.map(|n| n.is(4)).to_string(), "(true,(false,false))");
+    /// ```
     pub fn map<U>(&self, f: impl FnMut(&T) -> U) -> Tuple<U> {
         Tuple { tokens: self.tokens.clone(), leaves: self.leaves.iter().map(f).collect() }
     }
 
     /// The same profile with other leaves, where each may be refused.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert_eq!(t.try_map(|n| n.add(&Int::ONE))?.to_string(), "(5,(3,4))");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn try_map<U>(&self, f: impl FnMut(&T) -> Result<U>) -> Result<Tuple<U>> {
         Ok(Tuple { tokens: self.tokens.clone(), leaves: self.leaves.iter().map(f).collect::<Result<_>>()? })
     }
@@ -153,6 +243,11 @@ impl<T> Tuple<T> {
     }
 
     /// This tuple as the only mode of another: `t` becomes `(t)`.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(IntTuple::from(4).wrap().to_string(), "(4)");
+    /// ```
     pub fn wrap(self) -> Self {
         Tuple::of([self])
     }
@@ -160,11 +255,22 @@ impl<T> Tuple<T> {
 
 impl<T: Clone> Tuple<T> {
     /// One level: all leaves as modes. A leaf stays a leaf.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// let t = IntTuple::from((4, (2, 3)));
+    /// assert_eq!(t.flatten().to_string(), "(4,2,3)");
+    /// ```
     pub fn flatten(&self) -> Self {
         if self.is_leaf() { self.clone() } else { Tuple::flat(self.leaves.iter().cloned()) }
     }
 
     /// The only mode of a rank-1 tuple; all else as it is.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// assert_eq!(IntTuple::from(4).wrap().unwrap_one().to_string(), "4");
+    /// ```
     pub fn unwrap_one(self) -> Self {
         if !self.is_leaf()
             && self.rank() == 1
@@ -173,142 +279,6 @@ impl<T: Clone> Tuple<T> {
             return mode.to_tuple();
         }
         self
-    }
-}
-
-impl<'a, T> View<'a, T> {
-    /// Whether this is a leaf.
-    pub fn is_leaf(self) -> bool {
-        matches!(self.tokens, [Token::Leaf])
-    }
-
-    /// The leaf, where this is one.
-    pub fn as_leaf(self) -> Option<&'a T> {
-        match (self.tokens, self.leaves) {
-            ([Token::Leaf], [leaf]) => Some(leaf),
-            _ => None,
-        }
-    }
-
-    /// The number of modes; 1 for a leaf.
-    pub fn rank(self) -> usize {
-        self.modes().count()
-    }
-
-    /// The nesting.
-    pub fn depth(self) -> usize {
-        let (mut now, mut most) = (0usize, 0);
-        for token in self.tokens {
-            match token {
-                Token::Open => now += 1,
-                Token::Close => now = now.saturating_sub(1),
-                Token::Leaf => {}
-            }
-            most = most.max(now);
-        }
-        most
-    }
-
-    /// All leaves below.
-    pub fn leaves(self) -> &'a [T] {
-        self.leaves
-    }
-
-    /// The modes; a leaf is its own only mode.
-    pub fn modes(self) -> Modes<'a, T> {
-        let tokens = match self.tokens {
-            [Token::Open, inner @ .., Token::Close] => inner,
-            other => other,
-        };
-        Modes { rest: View { tokens, leaves: self.leaves } }
-    }
-
-    /// Mode `i`.
-    pub fn mode(self, i: usize) -> Result<View<'a, T>>
-    where
-        T: fmt::Display,
-    {
-        self.modes().nth(i).ok_or_else(|| LayoutError::NoSuchMode { of: self.to_string(), mode: i, rank: self.rank() })
-    }
-
-    /// A tuple of its own.
-    pub fn to_tuple(self) -> Tuple<T>
-    where
-        T: Clone,
-    {
-        Tuple { tokens: SmallVec::from_slice(self.tokens), leaves: self.leaves.iter().cloned().collect() }
-    }
-}
-
-/// The modes of a tuple, in order.
-pub struct Modes<'a, T> {
-    rest: View<'a, T>,
-}
-
-impl<T> Clone for Modes<'_, T> {
-    fn clone(&self) -> Self {
-        Modes { rest: self.rest }
-    }
-}
-
-impl<T: fmt::Display> fmt::Debug for Modes<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
-    }
-}
-
-impl<'a, T> Iterator for Modes<'a, T> {
-    type Item = View<'a, T>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (mut level, mut leaves, mut end) = (0usize, 0, 0);
-        for token in self.rest.tokens {
-            end += 1;
-            match token {
-                Token::Open => level += 1,
-                Token::Close => level = level.saturating_sub(1),
-                Token::Leaf => leaves += 1,
-            }
-            if level == 0 {
-                break;
-            }
-        }
-        if end == 0 {
-            return None;
-        }
-        let (tokens, rest) = self.rest.tokens.split_at(end);
-        let (here, later) = self.rest.leaves.split_at(leaves);
-        self.rest = View { tokens: rest, leaves: later };
-        Some(View { tokens, leaves: here })
-    }
-}
-
-impl<T: fmt::Display> fmt::Display for View<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut leaves = self.leaves.iter();
-        let mut comma = false;
-        for token in self.tokens {
-            if comma && *token != Token::Close {
-                f.write_str(",")?;
-            }
-            match token {
-                Token::Open => f.write_str("(")?,
-                Token::Close => f.write_str(")")?,
-                Token::Leaf => {
-                    if let Some(leaf) = leaves.next() {
-                        write!(f, "{leaf}")?;
-                    }
-                }
-            }
-            comma = *token != Token::Open;
-        }
-        Ok(())
-    }
-}
-
-impl<T: fmt::Display> fmt::Debug for View<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

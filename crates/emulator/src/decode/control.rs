@@ -18,11 +18,20 @@ impl Decoder<'_> {
             BrxIdx => self.table(i)?,
             Exit | Ret => self.emit(Action::Exit),
             Trap | Brkpt => self.emit(Action::Trap),
+            Barrier if i.has(Word::Cluster) => self.cluster_barrier(i)?,
             Bar | Barrier => self.barrier(i)?,
+            Setmaxnreg => {
+                let count = self.number(i, 0)?;
+                self.emit(Action::SetMaxRegisters { count });
+            }
             Nanosleep => self.emit(Action::Yield),
             Fence | Membar => {
-                // A fence beyond the block is there for other blocks to see.
-                self.communicates |= !i.has(Word::Cta) && !i.has(Word::Proxy);
+                // A fence beyond the cluster is there for other blocks to see.
+                if i.has(Word::Proxy) && i.has(Word::Async) && !i.has(Word::Global) {
+                    self.emit(Action::ProxyFence);
+                    return Ok(());
+                }
+                self.communicates |= [Word::Gpu, Word::Sys, Word::Gl].iter().any(|w| i.has(*w));
                 self.emit(Action::Nop);
             }
             Createpolicy => {

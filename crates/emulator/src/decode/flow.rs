@@ -118,6 +118,15 @@ pub(crate) fn analyse(code: &mut [Instruction], steps: &[Step], lists: &[u32], c
     uses
 }
 
+/// The 32-bit registers that each instruction reads or writes.
+pub(crate) fn touched(steps: &[Step]) -> Vec<Vec<u32>> {
+    let narrow = |r: &Register| match r {
+        Register::R32(n) => Some(u32::from(*n)),
+        Register::R64(_) | Register::P(_) => None,
+    };
+    steps.iter().map(|s| s.reads.iter().chain(&s.writes).filter_map(narrow).collect()).collect()
+}
+
 /// Whether a jump, or the end of one, starts a block at each instruction.
 fn leaders(code: &[Instruction], lists: &[u32]) -> Vec<bool> {
     let mut leaders = vec![false; code.len()];

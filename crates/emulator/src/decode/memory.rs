@@ -53,6 +53,7 @@ impl Decoder<'_> {
     pub(super) fn memory(&mut self, i: &Instruction) -> Result<()> {
         match i.opcode {
             Opcode::Cp => self.copy_async(i),
+            Opcode::St | Opcode::Red if i.has(Word::Async) => self.write_async(i),
             Opcode::Atom | Opcode::Red => self.atomic(i),
             _ => self.access(i),
         }
@@ -221,7 +222,10 @@ impl Decoder<'_> {
 
     fn copy_async(&mut self, i: &Instruction) -> Result<()> {
         use Word::*;
-        if !i.has(Async) || i.has(Bulk) || i.has(Mbarrier) || i.has(Reduce) {
+        if i.has(Bulk) {
+            return self.bulk(i);
+        }
+        if !i.has(Async) || i.has(Mbarrier) || i.has(Reduce) {
             return Err(self.unsupported(i, ""));
         }
         if i.has(CommitGroup) {

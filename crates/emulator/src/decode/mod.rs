@@ -1,22 +1,27 @@
 //! From a parsed module to a [`Program`]: registers and constants get planes, variables get addresses, every
 //! instruction becomes one action with its types baked in. What is not understood is refused here, never at run time.
 
+mod bulk;
+mod cluster;
 mod control;
 mod convert;
 mod float;
 mod flow;
+mod fragments;
 mod half;
 mod integer;
 mod layout;
 mod logic;
+mod mbarrier;
 mod memory;
 mod moves;
 mod operands;
+mod product;
 mod warp;
 
 use crate::DecodeError;
 use crate::lanes::{Compute, Fields};
-use crate::program::{Action, Constant, Counts, Guard, Instruction, NONE, Origin, Program};
+use crate::program::{Action, Bulk, Constant, Counts, Fragments, Guard, Instruction, NONE, Origin, Product, Program};
 use layout::Layout;
 use operands::Slot;
 use rustc_hash::FxHashMap;
@@ -56,6 +61,9 @@ pub(crate) struct Decoder<'m> {
     origins: Vec<Origin>,
     flow: Vec<flow::Step>,
     lists: Vec<u32>,
+    bulk: Vec<Bulk>,
+    products: Vec<Product>,
+    fragments: Vec<Fragments>,
     labels: Vec<Option<u32>>,
     locations: Vec<Location>,
     known_locations: FxHashMap<Location, u32>,
@@ -99,6 +107,9 @@ impl<'m> Decoder<'m> {
             origins: vec![],
             flow: vec![],
             lists: vec![],
+            bulk: vec![],
+            products: vec![],
+            fragments: vec![],
             labels: vec![None; function.labels.len()],
             locations: vec![],
             known_locations: FxHashMap::default(),
@@ -163,7 +174,11 @@ impl<'m> Decoder<'m> {
             Ld | Ldu | St | Atom | Red | Cp => self.memory(i),
             Shfl | Vote | Match | Redux | Activemask | Elect => self.warp(i),
             Bra | BrxIdx | Exit | Ret | Trap | Brkpt | Bar | Barrier | Fence | Membar | Nanosleep | Prefetch
-            | Prefetchu | Discard | Createpolicy | Griddepcontrol => self.control(i),
+            | Prefetchu | Discard | Createpolicy | Griddepcontrol | Setmaxnreg => self.control(i),
+            Mbarrier => self.mbarrier(i),
+            Mapa | Getctarank => self.cluster_address(i),
+            Wgmma => self.warpgroup(i),
+            Mma | Ldmatrix | Stmatrix | Movmatrix => self.fragments(i),
             _ => Err(self.unsupported(i, "")),
         }
     }
@@ -237,6 +252,7 @@ impl<'m> Decoder<'m> {
             return Err(large("instructions"));
         }
         let uses = flow::analyse(&mut self.code, &self.flow, &self.lists, self.counts);
+        let touched = if self.products.is_empty() { vec![] } else { flow::touched(&self.flow) };
         let names = self.names();
         Ok(Program {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
@@ -245,6 +261,10 @@ impl<'m> Decoder<'m> {
             locations: self.locations,
             uses,
             lists: self.lists,
+            bulk: self.bulk,
+            products: self.products,
+            fragments: self.fragments,
+            touched,
             counts: self.counts,
             constants32: self.constants32.into_iter().map(|(value, index)| (index, value)).collect(),
             constants64: self.constants64.into_iter().map(|(value, index)| (index, value)).collect(),
@@ -259,6 +279,7 @@ impl<'m> Decoder<'m> {
             communicates: self.communicates,
             reqntid: self.function.directives.reqntid,
             maxntid: self.function.directives.maxntid,
+            reqnctapercluster: self.function.directives.reqnctapercluster,
             names,
             name,
         })

@@ -137,12 +137,12 @@ impl Decoder<'_> {
     /// Shared, local and parameter addresses are offsets; generic ones add their window's base.
     fn cvta(&mut self, i: &Instruction) -> Result<()> {
         use Word::*;
-        self.only(i, &[To, Global, Shared, SharedCta, Local, Const, Param, ParamEntry])?;
+        self.only(i, &[To, Global, Shared, SharedCta, SharedCluster, Local, Const, Param, ParamEntry])?;
         let ty = self.ty(i)?;
         if ty.bits() != 64 {
             return Err(self.unsupported(i, "32-bit addressing"));
         }
-        let base = if i.has(Shared) || i.has(SharedCta) {
+        let base = if i.has(Shared) || i.has(SharedCta) || i.has(SharedCluster) {
             SHARED_WINDOW
         } else if i.has(Local) {
             LOCAL_WINDOW

@@ -3,6 +3,7 @@
 use super::block::Common;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
+use super::peers::Peers;
 use super::span::{Row, Span, addresses, extend, gather, load_row, store_row, word_of};
 use super::warp::Warp;
 use crate::finding::AccessKind;
@@ -12,7 +13,7 @@ use crate::program::{Access, Space};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Warp {
-    pub(super) fn load(&mut self, core: &mut Core<'_>, common: &mut Common, a: &Access, mask: u32, pc: u32) {
+    pub(super) fn load(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
         let simd = self.registers.simd;
         let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let done = simd.run(
@@ -88,7 +89,7 @@ impl Warp {
     fn load_lanes(
         &mut self,
         core: &mut Core<'_>,
-        common: &mut Common,
+        common: &mut Peers,
         a: &Access,
         mask: u32,
         pc: u32,
@@ -119,7 +120,7 @@ impl Warp {
         }
     }
 
-    pub(super) fn store(&mut self, core: &mut Core<'_>, common: &mut Common, a: &Access, mask: u32, pc: u32) {
+    pub(super) fn store(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
         let simd = self.registers.simd;
         let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let done = simd.run(
@@ -136,7 +137,7 @@ impl Warp {
     fn store_together(
         &self,
         core: &mut Core<'_>,
-        common: &mut Common,
+        common: &mut Peers,
         a: &Access,
         mask: u32,
         addresses: [u64; LANES],
@@ -185,6 +186,9 @@ impl Warp {
                     let at = span.addresses[lane] as usize;
                     flat.init[at / 32] |= crate::memory::byte_bits(at, bytes);
                 }
+                if !flat.unfenced.is_empty() {
+                    each(mask).for_each(|lane| flat.stored(span.addresses[lane] as usize, bytes, self.writer()));
+                }
             }
             _ => return false,
         }
@@ -196,7 +200,7 @@ impl Warp {
     fn store_lanes(
         &mut self,
         core: &mut Core<'_>,
-        common: &mut Common,
+        common: &mut Peers,
         a: &Access,
         mask: u32,
         pc: u32,

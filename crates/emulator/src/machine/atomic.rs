@@ -1,9 +1,9 @@
 //! Atomics and reductions. Where they reach memory that blocks share, one worker runs all blocks, so that each is
 //! simply done, lane after lane.
 
-use super::block::Common;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
+use super::peers::Peers;
 use super::span::addresses;
 use super::warp::Warp;
 use crate::arithmetic::float::{Float, canonical};
@@ -14,7 +14,7 @@ use crate::memory::POISON_WORD;
 use crate::program::{Atomic, AtomicOp, AtomicType, NONE};
 
 impl Warp {
-    pub(super) fn atomic(&mut self, core: &mut Core<'_>, common: &mut Common, a: &Atomic, mask: u32, pc: u32) {
+    pub(super) fn atomic(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Atomic, mask: u32, pc: u32) {
         let bytes = a.ty.bytes();
         let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let wide = bytes == 8;
@@ -47,7 +47,7 @@ impl Warp {
 }
 
 /// The new value.
-fn apply(op: AtomicOp, ty: AtomicType, old: u64, b: u64, c: u64) -> u64 {
+pub(super) fn apply(op: AtomicOp, ty: AtomicType, old: u64, b: u64, c: u64) -> u64 {
     let (x, y) = (old as u32, b as u32);
     match (op, ty) {
         (AtomicOp::Exch, _) => b,

@@ -1,9 +1,11 @@
 //! One lane's access, with every check: where it leads, and what is wrong with it.
 
-use super::block::Common;
 use super::core::Core;
+use super::peers::Peers;
 use crate::finding::{AccessKind, FindingKind, Storage};
-use crate::memory::{Flat, LOCAL_WINDOW, PAGE, PARAM_WINDOW, POISON_WORD, Page, SHARED_BASE, SHARED_WINDOW, WINDOW};
+use crate::memory::{
+    Flat, LOCAL_WINDOW, PAGE, PARAM_WINDOW, POISON_WORD, Page, SHARED_BASE, SHARED_WINDOW, WINDOW, Writer,
+};
 use crate::program::Space;
 
 /// A lane's memory, once its address is known to be good.
@@ -90,13 +92,14 @@ pub(super) fn resolve(space: Space, address: u64) -> (Storage, u64) {
 pub(super) fn cell<'m, 'g: 'm>(
     (warp, local): (u32, &'m mut Flat),
     core: &mut Core<'g>,
-    common: &'m mut Common,
+    common: &'m mut Peers,
     q: &Request,
     intent: Intent,
 ) -> Option<Cell<'m>> {
     let write = intent != Intent::Read;
     let check = intent != Intent::Write && core.options.checks.init;
-    let (storage, at) = resolve(q.space, q.address);
+    let (storage, mut at) = resolve(q.space, q.address);
+    let mut block = common.rank();
     let end = at.checked_add(q.bytes as u64);
     let bound = match storage {
         Storage::Global => {
@@ -118,12 +121,24 @@ pub(super) fn cell<'m, 'g: 'm>(
             }
             return Some(cell);
         }
-        Storage::Shared => common.shared.len() as u64,
+        Storage::Shared => match common.locate(at) {
+            Some((rank, offset)) => {
+                (block, at) = (rank, offset.into());
+                if common.blocks()[rank].live == 0 {
+                    let detail = format!("block {rank} of the cluster has exited");
+                    core.report_threads(common, warp, FindingKind::PeerExited, q.pc, 1 << (q.lane & 31), detail);
+                    return None;
+                }
+                common.blocks()[rank].shared.len() as u64
+            }
+            None => 0,
+        },
         Storage::Local => core.program.local_bytes.into(),
         Storage::Parameter | Storage::Register => core.parameters.len() as u64,
     };
     let start = if storage == Storage::Shared { u64::from(SHARED_BASE) } else { 0 };
     // Parameters are read-only; a generic store there is as far out as any.
+    let end = at.checked_add(q.bytes as u64);
     let fits = at >= start && end.is_some_and(|end| end <= bound) && !(write && storage == Storage::Parameter);
     if !fits || !at.is_multiple_of(q.bytes as u64) {
         let kind = if fits { FindingKind::Misaligned } else { FindingKind::OutOfBounds };
@@ -139,10 +154,14 @@ pub(super) fn cell<'m, 'g: 'm>(
         return Some(Cell::Parameter(words));
     }
     let at = if storage == Storage::Local { at + q.lane * core.program.local_bytes as usize } else { at };
-    let flat = if storage == Storage::Local { &*local } else { &common.shared };
+    let releases = common.releases.get(warp as usize).copied().unwrap_or_default();
+    let flat = if storage == Storage::Local { &*local } else { &common.blocks()[block].shared };
     if check && !flat.written(at, q.bytes) {
         core.report_access(common, warp, q, storage, FindingKind::UninitializedRead(storage));
     }
-    let flat = if storage == Storage::Local { local } else { &mut common.shared };
+    let flat = if storage == Storage::Local { local } else { &mut common.blocks_mut()[block].shared };
+    if write {
+        flat.stored(at, q.bytes, Writer::new(warp, releases));
+    }
     Some(Cell::Flat(flat, at))
 }

@@ -1,9 +1,9 @@
 //! Copies that `cp.async` started and no wait has completed: they happen as late as they may, so that a missing wait
 //! shows.
 
-use super::block::Common;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
+use super::peers::Peers;
 use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::AccessKind;
@@ -68,7 +68,7 @@ impl Copies {
 }
 
 impl Warp {
-    pub(super) fn copy_async(&mut self, core: &mut Core<'_>, common: &mut Common, c: &CopyAsync, mask: u32, pc: u32) {
+    pub(super) fn copy_async(&mut self, core: &mut Core<'_>, common: &mut Peers, c: &CopyAsync, mask: u32, pc: u32) {
         let r = &self.registers;
         let from = addresses(r, c.from, true, c.from_offset);
         let to = addresses(r, c.to, c.to_wide, c.to_offset.into());
@@ -103,12 +103,12 @@ impl Warp {
     }
 
     /// Reports an address that is no good.
-    fn probe(&mut self, core: &mut Core<'_>, common: &mut Common, request: &Request) {
+    fn probe(&mut self, core: &mut Core<'_>, common: &mut Peers, request: &Request) {
         let _ = cell((self.index, &mut self.local), core, common, request, Intent::Write);
     }
 
     /// Completes the copies that lanes wait for.
-    pub(super) fn wait_copies(&mut self, core: &mut Core<'_>, common: &mut Common, mask: u32, pending: Option<u32>) {
+    pub(super) fn wait_copies(&mut self, core: &mut Core<'_>, common: &mut Peers, mask: u32, pending: Option<u32>) {
         if self.copies.is_empty() {
             return;
         }

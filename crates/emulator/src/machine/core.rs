@@ -1,6 +1,7 @@
 //! What a worker carries from block to block: the program, the memory, the findings.
 
 use super::grid::{Launch, Options};
+use super::multiply::Panels;
 use crate::Manifest;
 use crate::finding::Findings;
 use crate::lanes::{LANES, Registers};
@@ -37,17 +38,39 @@ impl Shape {
         self.threads.div_ceil(LANES as u32)
     }
 
-    /// The index of a block by its number.
-    pub(crate) fn block_index(&self, number: u64) -> [u32; 3] {
-        let [x, y, _] = self.grid.map(u64::from);
-        [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
+    /// Blocks of a cluster.
+    pub(crate) fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// Clusters of the grid.
+    pub(crate) fn clusters(&self) -> u64 {
+        self.blocks / u64::from(self.cluster_blocks())
+    }
+
+    /// The index of a block by the number of its cluster and its rank in it.
+    pub(crate) fn block_index(&self, cluster: u64, rank: u32) -> [u32; 3] {
+        let grid = std::array::from_fn(|axis| self.grid[axis] / self.cluster[axis]);
+        let (outer, inner) = (index(cluster, grid), index(rank.into(), self.cluster));
+        std::array::from_fn(|axis| outer[axis] * self.cluster[axis] + inner[axis])
+    }
+
+    /// The number of a block in the grid.
+    pub(crate) fn block_number(&self, [x, y, z]: [u32; 3]) -> u64 {
+        let [width, height, _] = self.grid.map(u64::from);
+        (u64::from(z) * height + u64::from(y)) * width + u64::from(x)
     }
 
     /// The index of a thread by its number in the block.
     pub(crate) fn thread_index(&self, number: u32) -> [u32; 3] {
-        let [x, y, _] = self.block;
-        [number % x, number / x % y, number / x / y]
+        index(number.into(), self.block)
     }
+}
+
+/// The index of the element with that number, first axis fastest.
+fn index(number: u64, extents: [u32; 3]) -> [u32; 3] {
+    let [x, y, _] = extents.map(u64::from);
+    [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
 }
 
 /// A worker.
@@ -73,6 +96,8 @@ pub(crate) struct Core<'a> {
     pub recent: usize,
     /// Registers of a warp before its first instruction, but for what depends on its place.
     pub blank: Registers,
+    /// Room for matrix operands.
+    pub panels: Panels,
     seed: u64,
 }
 
@@ -124,6 +149,7 @@ impl<'a> Core<'a> {
             stopped: false,
             recent: 0,
             blank,
+            panels: Panels::default(),
             seed: options.seed,
         }
     }
@@ -162,29 +188,40 @@ impl<'a> Core<'a> {
     }
 
     /// The value of a special register that is the same for a whole block, or `None` when it differs by lane.
-    pub(crate) fn uniform(&self, special: SpecialRegister, block: [u32; 3], warp: u32) -> Option<u32> {
+    pub(crate) fn uniform(&self, special: SpecialRegister, block: [u32; 3], rank: u32, warp: u32) -> Option<u32> {
         use SpecialRegister::*;
         let s = self.shape;
         Some(match special {
             NtidX => s.block[0],
             NtidY => s.block[1],
             NtidZ => s.block[2],
-            CtaidX | ClusterIdX => block[0],
-            CtaidY | ClusterIdY => block[1],
-            CtaidZ | ClusterIdZ => block[2],
-            NctaidX | NclusterIdX => s.grid[0],
-            NctaidY | NclusterIdY => s.grid[1],
-            NctaidZ | NclusterIdZ => s.grid[2],
+            CtaidX => block[0],
+            CtaidY => block[1],
+            CtaidZ => block[2],
+            ClusterIdX => block[0] / s.cluster[0],
+            ClusterIdY => block[1] / s.cluster[1],
+            ClusterIdZ => block[2] / s.cluster[2],
+            ClusterCtaidX => block[0] % s.cluster[0],
+            ClusterCtaidY => block[1] % s.cluster[1],
+            ClusterCtaidZ => block[2] % s.cluster[2],
+            ClusterCtaRank => rank,
+            NctaidX => s.grid[0],
+            NctaidY => s.grid[1],
+            NctaidZ => s.grid[2],
+            NclusterIdX => s.grid[0] / s.cluster[0],
+            NclusterIdY => s.grid[1] / s.cluster[1],
+            NclusterIdZ => s.grid[2] / s.cluster[2],
             WarpId => warp,
             NwarpId => s.warps(),
             ClusterNctaidX => s.cluster[0],
             ClusterNctaidY => s.cluster[1],
             ClusterNctaidZ => s.cluster[2],
-            ClusterNctaRank => s.cluster.iter().product(),
+            ClusterNctaRank => s.cluster_blocks(),
             NsmId => 1,
             DynamicSmemSize => s.dynamic_shared,
             TotalSmemSize => self.shared_bytes() as u32 - SHARED_BASE,
-            ClusterCtaidX | ClusterCtaidY | ClusterCtaidZ | ClusterCtaRank | IsExplicitCluster | SmId | GridId => 0,
+            IsExplicitCluster => (s.cluster_blocks() > 1).into(),
+            SmId | GridId => 0,
             _ => return None,
         })
     }

@@ -1,12 +1,13 @@
 //! A launch from the outside: what is asked for, what came of it, and the order in which blocks run.
 
-use super::block::{Block, Progress};
+use super::cluster::{Cluster, Progress};
 use super::core::{Core, Shape};
 use crate::Error;
 use crate::Manifest;
 use crate::finding::{Finding, FindingKind, Findings};
 use crate::memory::{Global, SHARED_BASE};
 use crate::program::Program;
+use crate::tensor_map::TensorMap;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use warpsmith_types::Chip;
@@ -32,9 +33,10 @@ impl Launch {
         Launch { grid: [grid, 1, 1], block: [block, 1, 1], cluster: [1, 1, 1], dynamic_shared: 0, parameters: vec![] }
     }
 
-    /// Appends a parameter at its natural alignment: `.push(&x.to_le_bytes())`.
+    /// Appends a parameter at its natural alignment, that of a tensor map 64: `.push(&x.to_le_bytes())`.
     pub fn push(&mut self, bytes: &[u8]) -> &mut Launch {
-        let align = bytes.len().next_power_of_two().clamp(1, 16);
+        let most = if bytes.len() == TensorMap::BYTES { 64 } else { 16 };
+        let align = bytes.len().next_power_of_two().clamp(1, most);
         self.parameters.resize(self.parameters.len().next_multiple_of(align), 0);
         self.parameters.extend_from_slice(bytes);
         self
@@ -48,13 +50,15 @@ pub struct Checks {
     pub memory: bool,
     /// Reads of what nothing wrote.
     pub init: bool,
+    /// Order: ordinary stores that copies and products read without a `fence.proxy.async` between.
+    pub races: bool,
 }
 
 impl Checks {
     /// Everything.
-    pub const ALL: Checks = Checks { memory: true, init: true };
+    pub const ALL: Checks = Checks { memory: true, init: true, races: true };
     /// Nothing.
-    pub const NONE: Checks = Checks { memory: false, init: false };
+    pub const NONE: Checks = Checks { memory: false, init: false, races: false };
 }
 
 impl Default for Checks {
@@ -99,6 +103,9 @@ const TOO_MANY: u64 = 100_000;
 /// Warp instructions that a block runs before the next one gets its turn, where blocks communicate.
 const TURN: u64 = 50_000;
 
+/// Blocks of the largest cluster, beyond the portable eight.
+const LARGEST_CLUSTER: u64 = 16;
+
 /// Whether the kernel and the chip allow the launch.
 pub(crate) fn check(program: &Program, launch: &Launch, chip: &Chip) -> Result<(), Error> {
     let fail = |reason: String| Err(Error::Launch { kernel: program.name.clone(), reason });
@@ -116,8 +123,14 @@ pub(crate) fn check(program: &Program, launch: &Launch, chip: &Chip) -> Result<(
     if launch.grid[1] > 65535 || launch.grid[2] > 65535 || launch.grid[0] > i32::MAX as u32 {
         return fail(format!("its grid {:?} is too large", launch.grid));
     }
-    if launch.cluster != [1, 1, 1] {
-        return fail(format!("clusters of {:?} blocks are not supported", launch.cluster));
+    let together = launch.cluster.iter().fold(1u64, |n, x| n.saturating_mul((*x).into()));
+    if together > LARGEST_CLUSTER || launch.grid.iter().zip(launch.cluster).any(|(grid, cluster)| grid % cluster != 0) {
+        return fail(format!("its grid {:?} can not be made of clusters of {:?} blocks", launch.grid, launch.cluster));
+    }
+    if let Some(required) = program.reqnctapercluster
+        && required.map(|x| x.max(1)) != launch.cluster
+    {
+        return fail(format!("it requires clusters of {required:?} blocks, not {:?}", launch.cluster));
     }
     if let Some(required) = program.reqntid
         && required.map(|x| x.max(1)) != launch.block
@@ -161,31 +174,31 @@ pub(crate) fn run(
         0 => rayon::current_num_threads(),
         n => n,
     };
-    let alone = program.communicates || shape.blocks == 1 || threads == 1;
+    let alone = program.communicates || shape.clusters() == 1 || threads == 1;
     let core = || Core::new(memory, program, launch, &shape, variables, manifest, options, alone);
     let (executed, findings, stopped) = if alone {
         let mut core = core();
         if program.communicates {
             together(&mut core, chip, options);
         } else {
-            let mut block = None;
-            for number in 0..shape.blocks {
-                if !one(&mut core, &mut block, number) {
+            let mut storage = None;
+            for number in 0..shape.clusters() {
+                if !one(&mut core, &mut storage, number) {
                     break;
                 }
             }
         }
         (core.executed, core.findings, core.stopped)
     } else {
-        spread(core, shape.blocks, threads, options)
+        spread(core, shape.clusters(), threads, options)
     };
     Outcome { instructions: executed, findings: findings.finish(), stopped }
 }
 
-/// Blocks that do not communicate, on several threads.
+/// Clusters that do not communicate, on several threads.
 fn spread<'a>(
     core: impl Fn() -> Core<'a> + Sync,
-    blocks: u64,
+    clusters: u64,
     threads: usize,
     options: &Options,
 ) -> (u64, Findings, bool) {
@@ -194,18 +207,18 @@ fn spread<'a>(
     let stop = AtomicBool::new(false);
     let results = std::sync::Mutex::new((0, Findings::default(), false));
     // A few blocks at a time: fair when blocks differ, and the counter stays cold.
-    let chunk = (blocks / (threads as u64 * 8)).clamp(1, 64);
+    let chunk = (clusters / (threads as u64 * 8)).clamp(1, 64);
     rayon::scope(|scope| {
-        for _ in 0..(threads as u64).min(blocks) {
+        for _ in 0..(threads as u64).min(clusters) {
             scope.spawn(|_| {
                 let mut core = core();
-                let mut block = None;
+                let mut storage = None;
                 'work: loop {
                     let first = next.fetch_add(chunk, Relaxed);
-                    if first >= blocks {
+                    if first >= clusters {
                         break;
                     }
-                    for number in first..(first + chunk).min(blocks) {
+                    for number in first..(first + chunk).min(clusters) {
                         if stop.load(Relaxed) {
                             core.stopped = true;
                             break 'work;
@@ -215,7 +228,7 @@ fn spread<'a>(
                             // What others used is gone for this worker, too.
                             core.elsewhere = used.load(Relaxed).saturating_sub(core.shared_use);
                         }
-                        let go_on = one(&mut core, &mut block, number);
+                        let go_on = one(&mut core, &mut storage, number);
                         let delta = core.executed - before;
                         core.shared_use += delta;
                         used.fetch_add(delta, Relaxed);
@@ -236,16 +249,16 @@ fn spread<'a>(
     results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// One block to its end, in the storage of the one before. False when the launch is to stop.
-fn one(core: &mut Core<'_>, storage: &mut Option<Block>, number: u64) -> bool {
-    let block = match storage {
-        Some(block) => {
-            block.restart(core, number);
-            block
+/// One cluster to its end, in the storage of the one before. False when the launch is to stop.
+fn one(core: &mut Core<'_>, storage: &mut Option<Cluster>, number: u64) -> bool {
+    let cluster = match storage {
+        Some(cluster) => {
+            cluster.restart(core, number);
+            cluster
         }
-        None => storage.insert(Block::new(core, number)),
+        None => storage.insert(Cluster::new(core, number)),
     };
-    while block.run(core, u64::MAX) == Progress::Paused {}
+    while cluster.run(core, u64::MAX) == Progress::Paused {}
     go_on(core)
 }
 
@@ -254,22 +267,22 @@ fn go_on(core: &mut Core<'_>) -> bool {
     !core.stopped
 }
 
-/// Blocks that may wait for each other: as many at a time as the chip holds, each for a turn.
+/// Clusters that may wait for each other: as many at a time as the chip holds, each for a turn.
 fn together(core: &mut Core<'_>, chip: &Chip, options: &Options) {
-    let mut waiting = 0..core.shape.blocks;
-    let mut resident: VecDeque<Block> = VecDeque::new();
-    let mut spare: Vec<Block> = vec![];
+    let mut waiting = 0..core.shape.clusters();
+    let mut resident: VecDeque<Cluster> = VecDeque::new();
+    let mut spare: Vec<Cluster> = vec![];
     let mut random = Random::new(options.seed);
-    let limit = core.resident_blocks(chip);
-    // A block joins only when those before it paused: few are in memory unless they wait for each other.
+    let limit = (core.resident_blocks(chip) / u64::from(core.shape.cluster_blocks())).max(1);
+    // A cluster joins only when those before it paused: few are in memory unless they wait for each other.
     loop {
         let turn = if options.seed == 0 { TURN } else { 1 + random.below(2000) };
         let mut any = false;
         for _ in 0..resident.len() {
-            let Some(mut block) = resident.pop_front() else { break };
-            match block.run(core, turn) {
-                Progress::Paused => resident.push_back(block),
-                Progress::Done => spare.push(block),
+            let Some(mut cluster) = resident.pop_front() else { break };
+            match cluster.run(core, turn) {
+                Progress::Paused => resident.push_back(cluster),
+                Progress::Done => spare.push(cluster),
             }
             any = true;
             if !go_on(core) {
@@ -281,14 +294,14 @@ fn together(core: &mut Core<'_>, chip: &Chip, options: &Options) {
             if (resident.len() as u64) < limit
                 && let Some(number) = waiting.next()
             {
-                let block = match spare.pop() {
-                    Some(mut block) => {
-                        block.restart(core, number);
-                        block
+                let cluster = match spare.pop() {
+                    Some(mut cluster) => {
+                        cluster.restart(core, number);
+                        cluster
                     }
-                    None => Block::new(core, number),
+                    None => Cluster::new(core, number),
                 };
-                resident.push_back(block);
+                resident.push_back(cluster);
                 any = true;
             }
         }

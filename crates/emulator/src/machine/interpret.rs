@@ -2,6 +2,7 @@
 
 use super::block::Common;
 use super::core::Core;
+use super::peers::Peers;
 use super::warp::{Group, PATIENCE, State, Warp};
 use crate::finding::FindingKind;
 use crate::lanes::{FULL, LANES, each, put};
@@ -11,7 +12,7 @@ use crate::program::{Action, Barrier, BarrierKind, Instruction, NONE};
 const STRONG: u64 = 200;
 
 /// Why a group stopped.
-enum Stop {
+pub(super) enum Stop {
     /// It goes on later, from `pc`.
     Ready,
     /// It waits.
@@ -22,7 +23,7 @@ enum Stop {
 
 impl Warp {
     /// Runs for about so many instructions, or until no lane can run.
-    pub(crate) fn run(&mut self, core: &mut Core<'_>, common: &mut Common, turn: u64) {
+    pub(crate) fn run(&mut self, core: &mut Core<'_>, common: &mut Peers, turn: u64) {
         let mut end = core.executed.saturating_add(turn);
         while core.executed < end {
             let Some((group, limit)) = self.pick() else { break };
@@ -35,7 +36,7 @@ impl Warp {
     fn run_group(
         &mut self,
         core: &mut Core<'_>,
-        common: &mut Common,
+        common: &mut Peers,
         mut group: Group,
         mut limit: u32,
         end: u64,
@@ -63,6 +64,9 @@ impl Warp {
             };
             if i.checked && core.options.checks.init {
                 self.check_registers(core, common, pc, mask, active);
+            }
+            if self.products.busy && !matches!(i.action, Action::Product(_)) {
+                self.check_owned(core, common, pc, active);
             }
             match &i.action {
                 Action::Compute { run, fields } => {
@@ -156,7 +160,7 @@ impl Warp {
     fn special(
         &mut self,
         core: &mut Core<'_>,
-        common: &mut Common,
+        common: &mut Peers,
         i: &Instruction,
         group: &mut Group,
         active: u32,
@@ -168,17 +172,10 @@ impl Warp {
         match i.action {
             Action::Sync { run, fields, members } => {
                 self.split(group, active);
-                let members = self.members(core, common, members, group);
-                let state = State::Sync { members };
-                let pc = group.pc;
-                let same = |g: &Group| g.pc == pc && g.state == state;
-                let here = self.groups.iter().filter(|g| same(g)).fold(group.mask, |mask, g| mask | g.mask);
-                if members & self.live & !here != 0 {
-                    return Some(Stop::Waiting(state));
+                if let Some(stop) = self.gather(core, common, members, group) {
+                    return Some(stop);
                 }
-                self.groups.retain(|g| !same(g));
-                group.mask = here;
-                run(&mut self.registers, &fields, here);
+                run(&mut self.registers, &fields, group.mask);
                 group.pc += 1;
             }
             Action::WarpBarrier { members } => {
@@ -199,6 +196,59 @@ impl Warp {
             Action::Barrier(b) => {
                 self.split(group, active);
                 return self.barrier(core, common, &b, group);
+            }
+            Action::Mbarrier(op) => return self.mbarrier(core, common, &op, group, active),
+            Action::Fragments { index, members } => {
+                self.split(group, active);
+                if let Some(stop) = self.gather(core, common, members, group) {
+                    return Some(stop);
+                }
+                if let Some(f) = core.program.fragments.get(index as usize) {
+                    self.fragments(core, common, f, group.pc);
+                }
+                group.pc += 1;
+            }
+            Action::Product(index) => self.start_product(core, common, index, group, active),
+            Action::ProxyFence => {
+                self.fence_proxy(common);
+                group.pc += 1;
+            }
+            Action::ClusterBarrier { waits, aligned } => {
+                self.split(group, active);
+                return self.cluster_barrier(core, common, (waits, aligned), group);
+            }
+            Action::CommitProducts => {
+                self.commit_products();
+                group.pc += 1;
+            }
+            Action::WaitProducts(left) => {
+                self.split(group, active);
+                return self.wait_products(left, group);
+            }
+            Action::Bulk(index) => {
+                if let Some(b) = core.program.bulk.get(index as usize) {
+                    self.bulk(core, common, b, active, group.pc);
+                }
+                group.pc += 1;
+            }
+            Action::WriteAsync(w) => {
+                self.write_async(core, common, &w, active, group.pc);
+                group.pc += 1;
+            }
+            Action::CommitBulk => {
+                self.commit_bulk(active);
+                group.pc += 1;
+            }
+            Action::WaitBulk { left, reads } => {
+                self.wait_bulk(core, common, left, reads, active);
+                group.pc += 1;
+            }
+            Action::SetMaxRegisters { count } => {
+                if !(24..=256).contains(&count) || count % 8 != 0 {
+                    let detail = format!("{count} registers; it must be a multiple of 8 from 24 to 256");
+                    core.report_threads(common, self.index, FindingKind::RegisterCount, group.pc, active, detail);
+                }
+                group.pc += 1;
             }
             Action::Atomic(a) => {
                 self.atomic(core, common, &a, active, group.pc);
@@ -239,6 +289,7 @@ impl Warp {
                 }
                 self.wait_copies(core, common, active, None);
                 common.live -= active.count_ones();
+                self.leave_cluster(common, active);
                 self.exited(active);
                 group.mask &= !active;
                 group.pc += 1;
@@ -269,6 +320,21 @@ impl Warp {
         None
     }
 
+    /// Waits until all members of a `.sync` instruction are there; then the group is all of them.
+    fn gather(&mut self, core: &mut Core<'_>, common: &Common, members: u16, group: &mut Group) -> Option<Stop> {
+        let members = self.members(core, common, members, group);
+        let state = State::Sync { members };
+        let pc = group.pc;
+        let same = |g: &Group| g.pc == pc && g.state == state;
+        let here = self.groups.iter().filter(|g| same(g)).fold(group.mask, |mask, g| mask | g.mask);
+        if members & self.live & !here != 0 {
+            return Some(Stop::Waiting(state));
+        }
+        self.groups.retain(|g| !same(g));
+        group.mask = here;
+        None
+    }
+
     /// The member mask of a `.sync` instruction, and a report when a lane is there that it does not name.
     fn members(&mut self, core: &mut Core<'_>, common: &Common, register: u16, group: &Group) -> u32 {
         let masks = &self.registers.r32[register as usize];
@@ -285,7 +351,8 @@ impl Warp {
         members | outside
     }
 
-    fn barrier(&mut self, core: &mut Core<'_>, common: &mut Common, b: &Barrier, group: &mut Group) -> Option<Stop> {
+    fn barrier(&mut self, core: &mut Core<'_>, common: &mut Peers, b: &Barrier, group: &mut Group) -> Option<Stop> {
+        self.releases(common);
         let lane = group.mask.trailing_zeros() as usize % LANES;
         let id = self.registers.r32[b.id as usize][lane];
         let expected = (b.count != NONE).then(|| self.registers.r32[b.count as usize][lane]);

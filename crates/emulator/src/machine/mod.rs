@@ -1,17 +1,32 @@
 //! Launches: grids of blocks, blocks of warps, warps of lanes that part and meet again.
 
 mod access;
+mod agents;
+mod arrive;
 mod atomic;
 mod barrier;
 mod block;
+mod boxes;
+mod bulk;
 mod cell;
+mod cluster;
+mod cluster_barrier;
+mod complete;
 mod copies;
 mod core;
+mod descriptor;
+mod elements;
+mod fragments;
 mod grid;
 mod interpret;
+mod mbarrier;
+mod multiply;
+mod peers;
+mod products;
 mod report;
 mod span;
 mod warp;
 
 pub use grid::{Checks, Launch, Options, Outcome};
 pub(crate) use grid::{check, run};
+pub(crate) use peers::{mapped, rank_of};

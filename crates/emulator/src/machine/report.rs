@@ -1,10 +1,13 @@
 //! From what went wrong to a [`Finding`] that says so.
 
-use super::block::{Block, Common};
+use super::agents::{Agent, Job};
+use super::block::Common;
 use super::cell::Request;
+use super::cluster::Cluster;
 use super::core::Core;
+use super::peers::Peers;
 use super::warp::{State, Warp};
-use crate::finding::{Finding, FindingKind, Storage};
+use crate::finding::{AccessKind, Finding, FindingKind, Storage};
 use crate::lanes::{LANES, each};
 use crate::memory::{Place, SHARED_BASE};
 use crate::program::Action;
@@ -123,13 +126,45 @@ impl Core<'_> {
             && !(finding.kind == FindingKind::OutOfBounds && at >= start + size + 4096)
         {
             let inside = at - u64::from(v.offset);
+            let dynamic = self.shape.dynamic_shared > 0 && at >= self.program.dynamic_base.into();
             let place = match inside.checked_sub(v.bytes.into()) {
+                _ if dynamic => self.shared_name(at as u32),
                 None => format!("`{}` + {inside}", v.name),
                 Some(0) => format!("at the very end of `{}` ({} bytes)", v.name, v.bytes),
                 Some(past) => format!("{past} bytes past the end of `{}` ({} bytes)", v.name, v.bytes),
             };
             finding.detail = if finding.detail.is_empty() { place } else { format!("{place}; {}", finding.detail) };
         }
+        let landing = common.landing.iter().find(|(from, to, _)| (u64::from(*from)..u64::from(*to)).contains(&at));
+        if let Some((_, _, pc)) = landing
+            && matches!(finding.kind, FindingKind::UninitializedRead(_))
+        {
+            let line = self.program.origins.get(*pc as usize).map_or(0, |o| o.line);
+            let place = if line > 0 { format!(" (line {line} of the PTX)") } else { String::new() };
+            let lead = if finding.detail.is_empty() { "" } else { "; " };
+            finding.detail += &format!("{lead}a copy to it{place} is not complete");
+            finding.notes.extend(self.program.location(*pc as usize).map(|at| ("the copy".into(), Some(at.clone()))));
+        }
+    }
+
+    /// A read through the async proxy of what a warp stored without a fence.
+    #[cold]
+    pub(super) fn report_unfenced(
+        &mut self,
+        common: &Common,
+        warp: u32,
+        (pc, lane): (u32, u32),
+        access: AccessKind,
+        address: u32,
+        writer: u32,
+    ) {
+        let Some(mut finding) = self.finding(common, warp, FindingKind::ProxyFence, pc, lane as usize) else { return };
+        finding.access = Some(access);
+        finding.detail = format!(
+            "{} was stored by warp {writer}, and no `fence.proxy.async` came between",
+            self.shared_name(address)
+        );
+        self.findings.add(finding);
     }
 
     /// A fault of some lanes at an instruction.
@@ -159,7 +194,42 @@ impl Core<'_> {
     }
 }
 
-impl Block {
+impl Core<'_> {
+    /// A place in shared memory: "`full` + 8".
+    pub(super) fn shared_name(&self, offset: u32) -> String {
+        let variable = self.program.shared.iter().find(|v| (v.offset..v.offset + v.bytes).contains(&offset));
+        match variable {
+            Some(v) if v.offset == offset => format!("`{}`", v.name),
+            Some(v) => format!("`{}` + {}", v.name, offset - v.offset),
+            None if offset >= self.program.dynamic_base => {
+                format!("dynamic shared memory + {}", offset - self.program.dynamic_base)
+            }
+            None => format!("shared memory + {}", offset.wrapping_sub(SHARED_BASE)),
+        }
+    }
+}
+
+impl Core<'_> {
+    /// A block has exited that a copy still reads or writes.
+    #[cold]
+    pub(super) fn report_exit(&mut self, peers: &Peers, agent: &Agent) {
+        let Some(mut finding) =
+            self.finding(peers, agent.warp, FindingKind::ExitInFlight, agent.pc, agent.lane as usize)
+        else {
+            return;
+        };
+        finding.access = Some(AccessKind::Copy);
+        finding.detail = match agent.job {
+            Job::Load { .. } if agent.rank == peers.rank() => "nobody has waited for this copy",
+            Job::Store { .. } => "nobody has waited until this copy had read its source",
+            _ => "a block of the cluster has exited that this copy reads or writes",
+        }
+        .into();
+        self.findings.add(finding);
+    }
+}
+
+impl Cluster {
     /// No lane can run, and some have not exited.
     #[cold]
     pub(super) fn deadlock(&mut self, core: &mut Core<'_>) {
@@ -172,15 +242,19 @@ impl Block {
                 .groups
                 .iter()
                 .find(|g| matches!(g.state, State::Barrier { .. }) && is_aligned(core, g.pc) && g.mask != w.live)?;
-            Some((w.index, *aligned))
+            Some((w, *aligned))
         });
         let notes: Vec<_> = waiting.iter().take(MOST).map(|(w, g)| self.waits(core, w, g)).collect();
         let more = waiting.len().saturating_sub(MOST);
-        let (warp, kind, pc, lane) = match divided {
-            Some((warp, g)) => (warp, FindingKind::BarrierDivergence, g.pc, g.mask.trailing_zeros() as usize % LANES),
-            None => (warp.index, FindingKind::Deadlock, group.pc, lane),
+        let (rank, warp, kind, pc, lane) = match divided {
+            Some((w, g)) => {
+                (w.rank, w.index, FindingKind::BarrierDivergence, g.pc, g.mask.trailing_zeros() as usize % LANES)
+            }
+            None => (warp.rank, warp.index, FindingKind::Deadlock, group.pc, lane),
         };
-        if let Some(mut finding) = core.finding(&self.common, warp, kind, pc, lane) {
+        let rank = rank as usize;
+        self.peers.turn_to(rank);
+        if let Some(mut finding) = core.finding(&self.peers, warp, kind, pc, lane) {
             finding.detail = match kind {
                 FindingKind::Deadlock => "no thread of the block can go on".into(),
                 _ => "the other lanes of its warp wait elsewhere, and no thread of the block can go on".into(),
@@ -191,7 +265,7 @@ impl Block {
             }
             core.findings.add(finding);
         }
-        self.common.live = 0;
+        self.give_up();
     }
 
     /// "warp 1, lanes 0-15: at `bar.sync 0`, where 16 of 64 threads have arrived".
@@ -207,15 +281,28 @@ impl Block {
                 format!("at `bar.warp.sync`, for {} of the same warp", lanes(missing))
             }
             State::Barrier { id } => {
-                let b = self.common.barriers.state[id as usize & 15];
-                let expected = b.expected.unwrap_or(self.common.live);
+                let Some(block) = self.peers.blocks().get(warp.rank as usize) else { return Default::default() };
+                let b = block.barriers.state[id as usize & 15];
+                let expected = b.expected.unwrap_or(block.live);
                 format!("at barrier {id}, where {} of {expected} threads have arrived", b.arrived)
+            }
+            State::Cluster { .. } => format!(
+                "at the cluster's barrier, where {} of {} threads have arrived",
+                self.peers.barrier.arrived,
+                self.peers.live()
+            ),
+            State::Products { .. } => "for a `wgmma` that not all warps of the warpgroup have started".into(),
+            State::Mbarrier { rank, offset, phase } => {
+                let barrier = self.peers.blocks().get(usize::from(rank)).and_then(|b| b.mbarriers.get(offset));
+                let missing = barrier.map_or("its `mbarrier.init`".into(), |b| b.missing());
+                format!("for phase {phase} of the mbarrier {}, which lacks {missing}", core.shared_name(offset))
             }
         };
         let line = core.program.origins.get(group.pc as usize).map_or(0, |o| o.line);
         let line = if line > 0 { format!(" (line {line} of the PTX)") } else { String::new() };
         let text = format!(
-            "warp {}, {} wait{} {what}{line}",
+            "{}warp {}, {} wait{} {what}{line}",
+            if self.peers.blocks().len() > 1 { format!("block {} of the cluster, ", warp.rank) } else { String::new() },
             warp.index,
             lanes(group.mask),
             if group.mask.count_ones() == 1 { "s" } else { "" }
@@ -230,7 +317,7 @@ impl Block {
         let first = waiting.iter().find(|(_, g)| g.state == State::Ready).or(waiting.first());
         if let Some((warp, group)) = first.copied() {
             let lane = group.mask.trailing_zeros() as usize % LANES;
-            let finding = core.finding(&self.common, warp.index, super::grid::OVER_BUDGET, group.pc, lane);
+            let finding = core.finding(&self.peers, warp.index, super::grid::OVER_BUDGET, group.pc, lane);
             if let Some(mut finding) = finding {
                 let budget = core.options.budget.unwrap_or_default();
                 finding.detail = format!("still here after {budget} warp instructions of the launch");
@@ -238,12 +325,13 @@ impl Block {
             }
         }
         core.stopped = true;
-        self.common.live = 0;
+        self.give_up();
     }
 
     /// A barrier is complete: have the lanes of each warp come to it together?
     pub(super) fn check_release(&mut self, core: &mut Core<'_>, id: u8) {
-        for warp in &self.warps {
+        let rank = self.peers.rank() as u32;
+        for warp in self.warps.iter().filter(|w| w.rank == rank) {
             let mut here = warp.groups.iter().filter(|g| g.state == State::Barrier { id });
             let Some(first) = here.next() else { continue };
             if !is_aligned(core, first.pc) || first.mask == warp.live {
@@ -251,7 +339,7 @@ impl Block {
             }
             let lane = first.mask.trailing_zeros() as usize % LANES;
             let Some(mut finding) =
-                core.finding(&self.common, warp.index, FindingKind::BarrierDivergence, first.pc, lane)
+                core.finding(&self.peers, warp.index, FindingKind::BarrierDivergence, first.pc, lane)
             else {
                 continue;
             };

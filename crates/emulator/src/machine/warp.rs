@@ -4,10 +4,15 @@
 //! furthest behind runs, and groups that meet merge. Compilers lay code out so that this reconverges where their own
 //! analysis would. A group that keeps the others waiting for long gives way, so that every lane makes progress.
 
+use super::arrive::Timeouts;
+use super::block::Common;
+use super::cluster_barrier::Arrived;
 use super::copies::Copies;
 use super::core::Core;
+use super::peers::Peers;
+use super::products::Products;
 use crate::lanes::{FULL, LANES, Registers};
-use crate::memory::Flat;
+use crate::memory::{Flat, Writer};
 
 /// Lanes at one instruction.
 #[derive(Clone, Copy, Debug)]
@@ -35,11 +40,27 @@ pub(crate) enum State {
     Barrier {
         id: u8,
     },
+    /// Waits at the cluster's barrier.
+    Cluster {
+        round: u32,
+    },
+    /// Waits until so many products of the warp are complete.
+    Products {
+        until: u64,
+    },
+    /// Waits for a phase of an `mbarrier` to end.
+    Mbarrier {
+        rank: u8,
+        offset: u32,
+        phase: u64,
+    },
 }
 
 /// A warp of a block.
 #[derive(Debug)]
 pub(crate) struct Warp {
+    /// Its block's rank in the cluster.
+    pub rank: u32,
     /// Its number in the block.
     pub index: u32,
     pub registers: Registers,
@@ -50,14 +71,23 @@ pub(crate) struct Warp {
     pub live: u32,
     pub local: Flat,
     pub copies: Copies,
+    pub products: Products,
+    pub timeouts: Timeouts,
+    /// How often it has told others that it went on: arrivals at barriers.
+    pub releases: u32,
+    /// At the cluster's barrier.
+    pub cluster_arrived: Arrived,
+    /// Groups of bulk copies that each lane has committed.
+    pub bulk_groups: [u32; LANES],
     /// Instructions since the groups last took turns.
     pub hurry: u64,
 }
 
 impl Warp {
-    pub(crate) fn new(core: &Core<'_>, index: u32) -> Warp {
+    pub(crate) fn new(core: &Core<'_>, rank: u32, index: u32) -> Warp {
         let registers = core.blank.clone();
         let mut warp = Warp {
+            rank,
             index,
             registers,
             written: vec![],
@@ -65,10 +95,15 @@ impl Warp {
             live: 0,
             local: Flat::new(core.program.local_bytes as usize * LANES),
             copies: Copies::default(),
+            products: Products::default(),
+            timeouts: Timeouts::default(),
+            releases: 0,
+            cluster_arrived: Arrived::default(),
+            bulk_groups: [0; LANES],
             hurry: 0,
         };
         for (special, plane) in &core.program.specials {
-            if core.uniform(*special, [0; 3], index).is_none() {
+            if core.uniform(*special, [0; 3], rank, index).is_none() {
                 warp.registers.r32[*plane as usize] = core.by_lane(*special, index);
             }
         }
@@ -82,7 +117,7 @@ impl Warp {
     /// Makes it the same warp of another block.
     pub(crate) fn restart(&mut self, core: &Core<'_>, block: [u32; 3]) {
         for (special, plane) in &core.program.specials {
-            if let Some(value) = core.uniform(*special, block, self.index) {
+            if let Some(value) = core.uniform(*special, block, self.rank, self.index) {
                 self.registers.r32[*plane as usize] = [value; LANES];
             }
         }
@@ -95,6 +130,11 @@ impl Warp {
             self.local.clear();
         }
         self.copies.clear();
+        self.products.clear();
+        self.timeouts.clear();
+        self.releases = 0;
+        self.cluster_arrived = Arrived::default();
+        self.bulk_groups = [0; LANES];
         self.hurry = 0;
     }
 
@@ -130,6 +170,26 @@ impl Warp {
         });
         // One that was behind its turn runs on regardless of whom it meets.
         Some((group, if fair { u32::MAX } else { limit }))
+    }
+
+    /// The warp tells others that it went on: what it stored before is theirs to see.
+    pub(super) fn releases(&mut self, peers: &mut Peers) {
+        self.releases = self.releases.wrapping_add(1);
+        if let Some(known) = peers.releases.get_mut(self.index as usize) {
+            *known = self.releases;
+        }
+    }
+
+    /// `fence.proxy.async`.
+    pub(super) fn fence_proxy(&self, peers: &mut Peers) {
+        let block: &mut Common = peers;
+        block.shared.fence_proxy(self.index, &block.releases);
+    }
+
+    /// Who a store of this warp is by.
+    #[inline(always)]
+    pub(super) fn writer(&self) -> Writer {
+        Writer::new(self.index, self.releases)
     }
 
     /// Whether any lane can run.

@@ -1,5 +1,6 @@
 //! A small memory that one block or warp has for itself: shared, local, parameters.
 
+use super::proxy::Writer;
 use super::{POISON_WORD, byte_bits};
 
 /// Words, and one bit a byte that says whether it was written.
@@ -10,13 +11,15 @@ pub(crate) struct Flat {
     /// A word for 32 bytes.
     pub init: Vec<u32>,
     bytes: usize,
+    /// Who wrote each 16 bytes, and was not fenced since; empty where nobody wants to know.
+    pub unfenced: Vec<Writer>,
 }
 
 impl Flat {
     /// Unwritten memory.
     pub(crate) fn new(bytes: usize) -> Flat {
         let rounded = bytes.div_ceil(32);
-        Flat { words: vec![POISON_WORD; rounded * 8], init: vec![0; rounded], bytes }
+        Flat { words: vec![POISON_WORD; rounded * 8], init: vec![0; rounded], bytes, unfenced: vec![] }
     }
 
     /// Memory that holds these bytes.
@@ -32,6 +35,7 @@ impl Flat {
     pub(crate) fn clear(&mut self) {
         self.words.fill(POISON_WORD);
         self.init.fill(0);
+        self.unfenced.fill(Writer::NOBODY);
     }
 
     pub(crate) fn len(&self) -> usize {

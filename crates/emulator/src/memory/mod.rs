@@ -1,12 +1,15 @@
 //! Memory: the device's address space in sparse pages, and the small flat memories of blocks and threads.
 
+mod bulk;
 mod flat;
 mod global;
 mod page;
+mod proxy;
 
 pub(crate) use flat::Flat;
 pub(crate) use global::{Global, Place};
 pub(crate) use page::{PAGE, Page};
+pub(crate) use proxy::Writer;
 
 use std::fmt;
 

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub)]
 
+pub mod gemm;
+
 use warpsmith_emulator::{DevicePointer, Finding, Launch, Manifest, Options, Outcome, Program, System};
 use warpsmith_types::Chip;
 

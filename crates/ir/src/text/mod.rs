@@ -31,6 +31,7 @@ mod literal;
 mod machine;
 mod parse;
 mod print;
+mod words;
 
 #[cfg(test)]
 mod tests;

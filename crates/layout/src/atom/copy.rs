@@ -38,6 +38,14 @@ const ROWS: &[(&str, &str, &str)] = &[
 impl CopyAtom {
     /// The instruction with this CUTLASS name: `ldmatrix`, `stmatrix`, `movmatrix`, `cp.async`, and plain copies by
     /// one thread.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// assert_eq!(CopyAtom::named("SM75_U32x4_LDSM_N")?.threads.to_string(), "32:1");
+    /// assert!(CopyAtom::named("SM75_U32x3_LDSM_N").is_err());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn named(name: &str) -> Result<CopyAtom> {
         let warp = |source: &str, target: &str, registers: &str| {
             Ok(CopyAtom {
@@ -67,6 +75,13 @@ impl CopyAtom {
     }
 
     /// A copy of so many bits by one thread.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// assert_eq!(CopyAtom::plain("a copy of 64 bits", 64)?.source.to_string(), "(1,64):(0,1)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn plain(name: impl Into<String>, bits: i64) -> Result<CopyAtom> {
         let layout = Layout::new((1, bits), (0, 1))?;
         Ok(CopyAtom {
@@ -79,6 +94,14 @@ impl CopyAtom {
     }
 
     /// The same in values of so many bits instead of bits.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let halves = CopyAtom::named("UniversalCopy<uint128_t>")?.values(16)?;
+    /// assert_eq!(halves.target.to_string(), "(1,8):(0,1)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn values(&self, bits: i64) -> Result<CopyAtom> {
         Ok(CopyAtom {
             name: self.name.clone(),

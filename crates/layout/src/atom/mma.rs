@@ -174,6 +174,13 @@ const WARP: &[Row] = &[
 ];
 
 /// The element types of a warpgroup instruction: the part of its name, whether it says `_TN`, K and the bits.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// use warpsmith_layout::atom::*;
+/// assert_eq!(MmaAtom::wgmma(WgmmaKind::F32E4m3E4m3, 64, false)?.shape.to_string(), "(64,64,32)");
+/// # Ok::<(), LayoutError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WgmmaKind {
     /// f16 to f32.
@@ -201,6 +208,14 @@ const KINDS: [(WgmmaKind, &str, i64, [i64; 3]); 6] = [
 
 impl MmaAtom {
     /// The instruction with this CUTLASS name.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// assert_eq!(MmaAtom::named("SM90_64x128x16_F32F16F16_SS")?.shape.to_string(), "(64,128,16)");
+    /// assert!(MmaAtom::named("SM90_64x129x16_F32F16F16_SS").is_err());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn named(name: &str) -> Result<MmaAtom> {
         match WARP.iter().find(|row| row.0.contains(&name)) {
             Some(row) => from_row(name, row),
@@ -210,6 +225,13 @@ impl MmaAtom {
     }
 
     /// All instructions of a thread, a quad pair or a warp.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// assert!(MmaAtom::warp()?.iter().any(|atom| atom.name == "SM80_16x8x8_F32TF32TF32F32_TN"));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn warp() -> Result<Vec<MmaAtom>> {
         WARP.iter().flat_map(|row| row.0.iter().map(move |name| from_row(name, row))).collect()
     }

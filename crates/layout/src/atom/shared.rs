@@ -9,6 +9,14 @@ use crate::swizzle::Swizzle;
 use crate::tiler::Tiler;
 
 /// Which mode of an operand lies contiguous.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// use warpsmith_layout::atom::*;
+/// let atom = SharedAtom { major: Major::Mn, swizzle: SharedSwizzle::B64 };
+/// assert_eq!(atom.elements(16)?.to_string(), "(32,8):(1,32)");
+/// # Ok::<(), LayoutError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Major {
     /// M or N.
@@ -18,6 +26,13 @@ pub enum Major {
 }
 
 /// How shared memory is swizzled, by the bytes of a row of the pattern.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// use warpsmith_layout::atom::*;
+/// assert_eq!(SharedSwizzle::B32.on_bytes()?.to_string(), "Sw<1,4,3>");
+/// # Ok::<(), LayoutError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SharedSwizzle {
     /// Rows of 16 bytes, not swizzled.
@@ -32,6 +47,13 @@ pub enum SharedSwizzle {
 
 impl SharedSwizzle {
     /// The swizzle, on byte addresses.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// assert_eq!(SharedSwizzle::B64.on_bytes()?.to_string(), "Sw<2,4,3>");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn on_bytes(self) -> Result<Swizzle> {
         Swizzle::new(self.log2(), 4, 3)
     }
@@ -51,6 +73,12 @@ impl SharedSwizzle {
     }
 
     /// The number of this mode in a descriptor.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// assert_eq!(SharedSwizzle::B128.code(), 1);
+    /// ```
     pub fn code(self) -> u64 {
         match self {
             SharedSwizzle::Interleave => 0,
@@ -79,6 +107,14 @@ pub struct SharedAtom {
 
 impl SharedAtom {
     /// The atom in bits, before the swizzle.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let atom = SharedAtom { major: Major::K, swizzle: SharedSwizzle::B128 };
+    /// assert_eq!(atom.bits()?.to_string(), "(8,1024):(1024,1)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn bits(self) -> Result<Layout> {
         let row = 128 * self.swizzle.width();
         match self.major {
@@ -88,21 +124,54 @@ impl SharedAtom {
     }
 
     /// The atom in elements of so many bits, before the swizzle.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let atom = SharedAtom { major: Major::K, swizzle: SharedSwizzle::B128 };
+    /// assert_eq!(atom.elements(16)?.to_string(), "(8,64):(64,1)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn elements(self, bits: i64) -> Result<Layout> {
         self.bits()?.upcast(bits)
     }
 
     /// The atom in elements of so many bits with its swizzle on element offsets. Widths are 8 bits and more.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let atom = SharedAtom { major: Major::K, swizzle: SharedSwizzle::B128 };
+    /// assert_eq!(atom.swizzled(8)?.to_string(), "Sw<3,4,3> o 0 o (8,128):(128,1)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn swizzled(self, bits: i64) -> Result<ComposedLayout> {
         self.with_swizzle(bits, self.elements(bits)?)
     }
 
     /// Copies of the atom that fill a shape, as [`Layout::tile_to_shape`] places them, before the swizzle.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let atom = SharedAtom { major: Major::K, swizzle: SharedSwizzle::B128 };
+    /// assert_eq!(atom.tile(16, (128, 64), None)?.to_string(), "((8,16),(64,1)):((64,512),(1,0))");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn tile(self, bits: i64, target: impl Into<IntTuple>, order: Option<IntTuple>) -> Result<Layout> {
         self.elements(bits)?.tile_to_shape(target, order)
     }
 
     /// A layout of such atoms with their swizzle on element offsets.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let atom = SharedAtom { major: Major::K, swizzle: SharedSwizzle::B128 };
+    /// let tile = atom.tile(16, (16, 64), None)?;
+    /// assert_eq!(atom.with_swizzle(16, tile)?.swizzle().to_string(), "Sw<3,3,3>");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn with_swizzle(self, bits: i64, layout: Layout) -> Result<ComposedLayout> {
         if bits < 8 || bits % 8 != 0 {
             return Err(LayoutError::Unsupported(format!("a swizzle on elements of {bits} bits")));
@@ -167,6 +236,15 @@ impl SharedAtom {
 }
 
 /// What a warpgroup instruction is told about an operand in shared memory. Offsets are in units of 16 bytes.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// use warpsmith_layout::atom::*;
+/// let atom = SharedAtom { major: Major::K, swizzle: SharedSwizzle::B128 };
+/// let descriptor = atom.descriptor(16, &atom.tile(16, (128, 64), None)?)?;
+/// assert_eq!((descriptor.leading_offset, descriptor.stride_offset), (1, 64));
+/// # Ok::<(), LayoutError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedDescriptor {
     /// The leading dimension's offset.
@@ -185,12 +263,30 @@ pub struct SharedDescriptor {
 
 impl SharedDescriptor {
     /// The 64 bits, for a start address in units of 16 bytes.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let atom = SharedAtom { major: Major::K, swizzle: SharedSwizzle::B128 };
+    /// let descriptor = atom.descriptor(16, &atom.tile(16, (128, 64), None)?)?;
+    /// assert_eq!(descriptor.encode(0x40), 0x4000_0040_0001_0040);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn encode(&self, start: u16) -> u64 {
         let start = u64::from(start & 0x3fff);
         start | u64::from(self.leading_offset) << 16 | u64::from(self.stride_offset) << 32 | self.swizzle.code() << 62
     }
 
     /// How many of them a block has: its size in units of 16 bytes.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let atom = SharedAtom { major: Major::K, swizzle: SharedSwizzle::B128 };
+    /// let descriptor = atom.descriptor(16, &atom.tile(16, (128, 64), None)?)?;
+    /// assert_eq!(descriptor.size()?, 128.into());
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn size(&self) -> Result<Int> {
         self.units.extent()
     }

@@ -10,6 +10,15 @@ use crate::tiler::Tiler;
 use crate::tuple::Tuple;
 
 /// An operand of a matrix multiplication.
+///
+/// ```
+/// use warpsmith_layout::*;
+/// use warpsmith_layout::atom::*;
+/// let mma = MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN")?;
+/// let mma = TiledMma::new(mma, Layout::compact((2, 2, 1))?, (32, 32, 16))?;
+/// assert_eq!(mma.tile_of(Operand::B)?.to_string(), "(32,16)"); // (N,K)
+/// # Ok::<(), LayoutError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operand {
     /// A, of modes (M,K).
@@ -52,6 +61,15 @@ pub struct TiledMma {
 impl TiledMma {
     /// The instruction, the layout of its copies over (M,N,K), and the tile's permutation by (M,N,K): a size or a
     /// layout each, or `..` for as much as the copies cover.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let mma = MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN")?;
+    /// let mma = TiledMma::new(mma, Layout::compact((2, 2, 1))?, (32, 32, 16))?;
+    /// assert_eq!(mma.threads().size()?, 128);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn new(atom: MmaAtom, copies: Layout, permutation: impl Into<Tiler>) -> Result<TiledMma> {
         let permutation = match permutation.into() {
             Tiler::Modes(modes) => <[Tiler; 3]>::try_from(modes).map_err(|modes| LayoutError::Rank {
@@ -73,16 +91,43 @@ impl TiledMma {
     }
 
     /// The instruction.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let mma = MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN")?;
+    /// let mma = TiledMma::new(mma, Layout::compact((2, 2, 1))?, (32, 32, 16))?;
+    /// assert_eq!(mma.atom().shape.to_string(), "(16,8,16)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn atom(&self) -> &MmaAtom {
         &self.atom
     }
 
     /// The threads: from (V,M,N,K) to the thread's index.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let mma = MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN")?;
+    /// let mma = TiledMma::new(mma, Layout::compact((2, 2, 1))?, (32, 32, 16))?;
+    /// assert_eq!(mma.threads().to_string(), "(32,2,2,1):(1,32,64,0)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn threads(&self) -> &Layout {
         &self.threads
     }
 
     /// The size of the tile by (M,N,K).
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let mma = MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN")?;
+    /// let mma = TiledMma::new(mma, Layout::compact((2, 2, 1))?, (32, 32, 16))?;
+    /// assert_eq!(mma.tile_size()?.to_string(), "(32,32,16)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn tile_size(&self) -> Result<IntTuple> {
         Ok(Tuple::flat((0..3).map(|i| self.size_of(i)).collect::<Result<Vec<_>>>()?))
     }
@@ -111,6 +156,16 @@ impl TiledMma {
     }
 
     /// An operand's layout as ((thread in the atom, (thread, thread)), (value in the atom, (rest, rest, ...))).
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let mma = MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN")?;
+    /// let mma = TiledMma::new(mma, Layout::compact((2, 2, 1))?, (32, 32, 16))?;
+    /// let a = mma.thread_fragment(Operand::A, &Layout::compact((32, 16))?)?;
+    /// assert_eq!(a.shape().to_string(), "(((4,8),(2,1)),((2,2,2),(1,1)))");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn thread_fragment(&self, operand: Operand, layout: &Layout) -> Result<Layout> {
         let fragment = || {
             let [i, j] = operand.modes();
@@ -130,6 +185,15 @@ impl TiledMma {
     }
 
     /// The layout (thread, value) -> index in the tile of an operand, column by column.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let mma = MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN")?;
+    /// let mma = TiledMma::new(mma, Layout::compact((2, 2, 1))?, (32, 32, 16))?;
+    /// assert_eq!(mma.layout_tv(Operand::A)?.mode(0)?.size()?, 128);
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn layout_tv(&self, operand: Operand) -> Result<Layout> {
         let [i, j] = operand.modes();
         let tile = Layout::compact((self.size_of(i)?, self.size_of(j)?))?;
@@ -152,6 +216,16 @@ impl TiledMma {
     }
 
     /// One thread's part (value, rest, rest, ...) of an operand, and its offset.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let mma = MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN")?;
+    /// let mma = TiledMma::new(mma, Layout::compact((2, 2, 1))?, (32, 32, 16))?;
+    /// let (part, offset) = mma.partition(Operand::C, &Layout::row_major((64, 64))?, 33)?;
+    /// assert_eq!((part.shape().to_string(), offset), ("((2,2),2,4)".into(), (16 * 64 + 2).into()));
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn partition(&self, operand: Operand, layout: &Layout, thread: impl Into<Int>) -> Result<(Layout, Int)> {
         let [i, j] = operand.modes();
         let fragment = self.thread_fragment(operand, layout)?;
@@ -164,6 +238,15 @@ impl TiledMma {
     }
 
     /// The size of a mode pair, as (M,K), (N,K) or (M,N).
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let mma = MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN")?;
+    /// let mma = TiledMma::new(mma, Layout::compact((2, 2, 1))?, (32, 32, 16))?;
+    /// assert_eq!(mma.tile_of(Operand::B)?.to_string(), "(32,16)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
     pub fn tile_of(&self, operand: Operand) -> Result<IntTuple> {
         let [i, j] = operand.modes();
         Ok(Tuple::flat([self.size_of(i)?, self.size_of(j)?]))

@@ -3,7 +3,7 @@
 use crate::arbitrary::{LARGEST, compact, injective, layout, samples, shape};
 use proptest::prelude::*;
 use warpsmith_layout::{
-    ComposedLayout, Coord, Int, IntTuple, Layout, LayoutError, Swizzle, Tiler, crd2idx, crd2idx_colex, idx2crd,
+    ComposedLayout, Coord, Int, IntTuple, Layout, LayoutError, Step, Swizzle, Tiler, crd2idx, crd2idx_colex, idx2crd,
     make_layout_tv,
 };
 
@@ -263,6 +263,29 @@ proptest! {
         prop_assert_eq!(swizzle.apply(swizzle.apply(x)), x);
         prop_assert_eq!(must(swizzle.to_string().parse::<Swizzle>())?, swizzle);
         prop_assert!(must(swizzle.compose(swizzle))?.is_identity());
+    }
+
+    #[test]
+    fn swizzled_layouts_are_undone(
+        bits in 0u32..4, base in 0u32..4, more in 0i32..3, logs in prop::collection::vec(0u32..4, 1..4),
+        strides in prop::collection::vec(prop_oneof![Just(0i64), (0u32..9).prop_map(|k| 1 << k)], 3), seed: u64
+    ) {
+        let shape = IntTuple::flat(logs.iter().map(|log| Int::from(1i64 << log)));
+        let mut strides = strides.into_iter();
+        let stride = shape.map(|_| Step::from(strides.next().unwrap_or(1)));
+        let swizzle = must(Swizzle::new(bits, base, bits.cast_signed() + more))?;
+        let a = ComposedLayout::new(swizzle, 0, must(Layout::new(shape, stride))?);
+        if let Ok(l) = a.left_inverse() {
+            for i in samples(must(a.size())?, seed) {
+                let at = must(a.at(i))?;
+                prop_assert_eq!(must(a.at(must(l.at(at))?))?, at, "{} undoes {} at {}", l, a, i);
+            }
+        }
+        if let Ok(r) = a.right_inverse() {
+            for i in samples(must(r.size())?, seed) {
+                prop_assert_eq!(must(a.at(must(r.at(i))?))?, i, "{} is undone by {} at {}", r, a, i);
+            }
+        }
     }
 
     #[test]

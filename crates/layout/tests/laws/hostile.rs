@@ -1,7 +1,11 @@
 //! Nothing panics, whatever comes in: text that is no layout, and numbers at the ends of 64 bits.
+//!
+//! Each property is tried on proptest's few hundred cases. Where `CI` is `true` it goes on with new random cases until its
+//! time is up: about a minute for all of them, on however many cores.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::time::{Duration, Instant};
 use warpsmith_layout::atom::{CopyAtom, MmaAtom, Operand, SharedAtom, TiledCopy, TiledMma};
 use warpsmith_layout::atom::{Major, SharedSwizzle};
 use warpsmith_layout::{
@@ -51,8 +55,34 @@ fn tiler() -> impl Strategy<Value = Tiler> {
     leaf.prop_recursive(2, 6, 3, |inner| vec(inner, 0..=3).prop_map(Tiler::Modes))
 }
 
-proptest! {
-    #[test]
+/// How many properties share the minute.
+const PROPERTIES: u32 = 11;
+
+/// How long one property is tried, with as many at once as there are cores.
+fn patience() -> Duration {
+    if std::env::var_os("CI").is_none_or(|ci| ci != "true") {
+        return Duration::ZERO;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(PROPERTIES));
+    Duration::from_secs(60) * cores.min(PROPERTIES) / PROPERTIES
+}
+
+macro_rules! never_panics {
+    ($(fn $name:ident($($case:ident in $strategy:expr),* $(,)?) $body:block)*) => {$(
+        #[test]
+        fn $name() {
+            let until = Instant::now() + patience();
+            loop {
+                proptest!(|($($case in $strategy),*)| $body);
+                if Instant::now() >= until {
+                    break;
+                }
+            }
+        }
+    )*};
+}
+
+never_panics! {
     fn text(text in r"[()0-9,:_@<>Swo \-]{0,40}") {
         let _ = text.parse::<IntTuple>();
         let _ = text.parse::<Strides>();
@@ -65,14 +95,12 @@ proptest! {
         let _ = CopyAtom::named(&text);
     }
 
-    #[test]
     fn any_text(text in any::<String>()) {
         let _ = text.parse::<Layout>();
         let _ = text.parse::<Tiler>();
         let _ = text.parse::<ComposedLayout>();
     }
 
-    #[test]
     fn deep_text(depth in 0usize..5000) {
         let text = "(".repeat(depth);
         prop_assert!(text.parse::<Layout>().is_err());
@@ -80,7 +108,6 @@ proptest! {
         prop_assert!(tiler.parse::<Tiler>().is_err());
     }
 
-    #[test]
     fn one_layout(a in layout(), t in tuple(), n in number(), c in coord()) {
         let _ = (a.size(), a.cosize(), a.at(n), a.offset(&c), a.coordinate(&c), a.rank(), a.depth());
         let _ = (a.coalesce(), a.coalesce_by(&t), a.filter(), a.filter_by(&t), a.filter_zeros_by(&t), a.nullspace());
@@ -90,21 +117,20 @@ proptest! {
         let _ = (Layout::compact(&t), Layout::row_major(&t), Layout::ordered(&t, &t), Layout::identity(&t));
         let _ = (Layout::distribute(&t, n), a.compact_like(), a.fragment_like(), a.zip(), a.flatten());
         let _ = (a.to_cpp_string(), a.to_table(), a.to_svg(), a.to_string().parse::<Layout>());
+        let _ = Picture::offsets(&a.clone().into()).map(|picture| picture.cropped(3, 40).to_ansi());
+        let _ = Picture::coordinates(&a).map(|picture| picture.cropped(0, 0).to_text());
         prop_assert_eq!(a.to_string().parse::<Layout>().ok(), Some(a));
     }
 
-    #[test]
     fn modes(a in layout(), b in layout(), i in 0usize..6, j in 0usize..6) {
         let _ = (a.mode(i), a.take(i..j), a.group(i..j), a.select(&[i, j]), a.replace(i, &b), a.append(&b), a.prepend(&b));
     }
 
-    #[test]
     fn two_layouts(a in layout(), b in layout(), n in number()) {
         let _ = (a.compose(&b), a.blocked_product(&b), a.raked_product(&b), a.max_common(&b), make_layout_tv(&a, &b));
         let _ = (a.local_partition(&b, n), Picture::thread_values(&a, b.shape().clone()));
     }
 
-    #[test]
     fn tilers(a in layout(), t in tiler(), c in coord(), keep in vec(any::<bool>(), 0..4)) {
         let _ = (a.compose_tiler(&t), a.logical_divide(&t), a.zipped_divide(&t), a.tiled_divide(&t), a.flat_divide(&t));
         let _ = (a.logical_product(&t), a.zipped_product(&t), a.tiled_product(&t), a.flat_product(&t));
@@ -112,7 +138,6 @@ proptest! {
         let _ = t.to_string().parse::<Tiler>();
     }
 
-    #[test]
     fn tuples(a in tuple(), b in tuple(), c in tuple(), n in number(), at in coord(), s in tuple()) {
         let _ = (a.size(), a.ceil_div(&b), a.shape_div(&b), a.round_up(&b), a.product_each());
         let _ = (a.is_compatible(&b), a.is_congruent(&b), a.is_weakly_congruent(&b));
@@ -122,7 +147,6 @@ proptest! {
         let _ = idx2crd_stride(n, &a, strides);
     }
 
-    #[test]
     fn numbers(a in number(), b in number()) {
         let (a, b) = (Int::from(a), Int::from(b));
         let _ = (a.add(&b), a.mul(&b), a.div(&b), a.rem(&b), a.ceil_div(&b), a.neg(), a.abs(), a.smaller(&b));
@@ -134,7 +158,6 @@ proptest! {
         }
     }
 
-    #[test]
     fn swizzles(bits in any::<u32>(), base in 0u32..70, shift in any::<i32>(), a in layout(), b in layout(), n in number(), c in coord()) {
         for (bits, shift) in [(bits, shift), (bits % 8, shift % 10)] {
             let Ok(swizzle) = Swizzle::new(bits, base, shift) else { continue };
@@ -147,8 +170,7 @@ proptest! {
         }
     }
 
-    #[test]
-    fn atoms(a in layout(), b in layout(), t in tiler(), n in number(), k_major: bool) {
+    fn atoms(a in layout(), b in layout(), t in tiler(), n in number(), k_major in any::<bool>()) {
         let mma = MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN").and_then(|atom| TiledMma::new(atom, a.clone(), t.clone()));
         if let Ok(mma) = mma {
             for operand in [Operand::A, Operand::B, Operand::C] {

@@ -4,4 +4,5 @@
 mod arbitrary;
 mod functions;
 mod hostile;
+mod refusals;
 mod run_time;

@@ -12,9 +12,12 @@ use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use warpsmith_emulator::{DevicePointer, Launch, Manifest, Options, Program};
+use warpsmith_emulator::{DevicePointer, Fill, Launch, Manifest, Options, Program, Swizzle};
 use warpsmith_types::Chip;
 use work::{Machine, Work};
+
+/// Modes of an emulated tensor map.
+const RANK: usize = 5;
 
 /// A chip of its own.
 pub(super) struct Emulated {
@@ -154,8 +157,31 @@ impl Backend for Emulated {
         self.graphs().remove(&graph.0);
     }
 
-    fn encode_tensor_map(&self, _map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
-        Err(Error::Unsupported { device: format!("emulated {}", self.machine.chip.name), what: "tensor maps" })
+    fn encode_tensor_map(&self, map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
+        let swizzle = match map.swizzle {
+            0 => Swizzle::None,
+            32 => Swizzle::Bytes32,
+            64 => Swizzle::Bytes64,
+            _ => Swizzle::Bytes128,
+        };
+        let rank = map.extents.len().min(RANK);
+        let (mut extents, mut strides, mut box_extents) = ([1; RANK], [0; RANK], [1; RANK]);
+        extents[..rank].copy_from_slice(&map.extents[..rank]);
+        strides[0] = map.dtype.bytes() as u64;
+        strides[1..rank].copy_from_slice(&map.strides[..rank - 1]);
+        box_extents[..rank].copy_from_slice(&map.boxed[..rank]);
+        let encoded = warpsmith_emulator::TensorMap {
+            base: DevicePointer(map.address),
+            dtype: map.dtype,
+            rank,
+            extents,
+            strides,
+            box_extents,
+            element_strides: [1; RANK],
+            swizzle,
+            fill: Fill::Zero,
+        };
+        Ok(encoded.encode())
     }
 
     fn load(&self, ptx: Ptx<'_>, entry: &str) -> Result<Loaded, Error> {

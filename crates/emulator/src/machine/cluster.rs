@@ -1,0 +1,191 @@
+//! A cluster of blocks, mostly one: its warps, and the turns that they take.
+
+use super::block::Common;
+use super::cluster_barrier::ClusterBarrier;
+use super::complete::complete;
+use super::core::Core;
+use super::grid::Random;
+use super::peers::Peers;
+use super::warp::{State, Warp};
+
+/// How far a cluster came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// All its threads have exited, or it was given up.
+    Done,
+    /// Its turn is over.
+    Paused,
+}
+
+/// A cluster that runs.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    pub peers: Peers,
+    /// The warps of the first block, then those of the second.
+    pub warps: Vec<Warp>,
+    /// The warp whose turn it is.
+    next: usize,
+    random: Option<Random>,
+}
+
+/// Instructions that a warp runs before the next one gets its turn, unless it waits earlier.
+const TURN: u64 = 20_000;
+
+impl Cluster {
+    pub(crate) fn new(core: &Core<'_>, number: u64) -> Cluster {
+        let blocks = core.shape.cluster_blocks();
+        let warps = core.shape.warps();
+        let mut cluster = Cluster {
+            peers: Peers::new(Common::new(core), (1..blocks).map(|_| Common::new(core))),
+            warps: (0..blocks * warps).map(|n| Warp::new(core, n / warps, n % warps)).collect(),
+            next: 0,
+            random: None,
+        };
+        cluster.restart(core, number);
+        cluster
+    }
+
+    /// Makes it another cluster of the grid, in the same storage.
+    pub(crate) fn restart(&mut self, core: &Core<'_>, number: u64) {
+        for (rank, block) in self.peers.blocks_mut().iter_mut().enumerate() {
+            block.restart(core, core.shape.block_index(number, rank as u32));
+        }
+        for warp in &mut self.warps {
+            warp.restart(core, core.shape.block_index(number, warp.rank));
+        }
+        self.peers.agents.pending.clear();
+        self.peers.barrier = ClusterBarrier::default();
+        self.next = 0;
+        let seed = core.seed(number);
+        self.random = (seed != 0).then(|| Random::new(seed));
+    }
+
+    /// Runs for about so many instructions.
+    pub(crate) fn run(&mut self, core: &mut Core<'_>, turn: u64) -> Progress {
+        let end = core.executed.saturating_add(turn);
+        let mut idle = 0;
+        while self.peers.live() > 0 {
+            let allowance = core.allowance();
+            if allowance == 0 {
+                self.over_budget(core);
+                return Progress::Done;
+            }
+            if core.executed >= end {
+                return Progress::Paused;
+            }
+            let count = self.warps.len();
+            let warp = &mut self.warps[self.next];
+            self.next = (self.next + 1) % count;
+            if !warp.is_ready() {
+                idle += 1;
+                if idle == count {
+                    if let Some(agent) = self.peers.agents.next() {
+                        complete(core, &mut self.peers, agent);
+                        self.end_phases(core);
+                        idle = 0;
+                        continue;
+                    }
+                    self.deadlock(core);
+                    return Progress::Done;
+                }
+                continue;
+            }
+            idle = 0;
+            let turn = match &mut self.random {
+                Some(random) => {
+                    // Some other warp next; each still gets its turn within a few rounds.
+                    self.next = (self.next + random.below(count as u64) as usize) % count;
+                    1 + random.below(500)
+                }
+                None => TURN,
+            };
+            self.peers.turn_to(warp.rank as usize);
+            warp.run(core, &mut self.peers, turn.min(allowance).min(end - core.executed));
+            self.release(core);
+            self.release_cluster();
+            if !core.program.products.is_empty() {
+                self.complete_products(core);
+            }
+            if self.peers.live == 0 {
+                self.block_exits(core);
+            }
+            self.work(core);
+        }
+        // What is left writes what it has read to global memory.
+        while let Some(agent) = self.peers.agents.take(0) {
+            complete(core, &mut self.peers, agent);
+        }
+        Progress::Done
+    }
+
+    /// Completes a copy early: when the seed says so, or a thread looks for it without waiting.
+    fn work(&mut self, core: &mut Core<'_>) {
+        let polls = std::mem::take(&mut self.peers.polls);
+        let count = self.peers.agents.pending.len() as u64;
+        if count == 0 {
+            return;
+        }
+        let agent = match &mut self.random {
+            Some(random) => {
+                let now = polls || random.below(4) == 0;
+                if now { self.peers.agents.take(random.below(count) as usize) } else { None }
+            }
+            None if polls => self.peers.agents.next(),
+            None => None,
+        };
+        if let Some(agent) = agent {
+            complete(core, &mut self.peers, agent);
+            self.end_phases(core);
+        }
+    }
+
+    /// The last thread of a block has exited: its shared memory is gone, and with it what copies were to do there.
+    fn block_exits(&mut self, core: &mut Core<'_>) {
+        let rank = self.peers.rank();
+        for agent in self.peers.agents.take_all(|a| a.job.uses(a.rank, rank)) {
+            core.report_exit(&self.peers, &agent);
+        }
+    }
+
+    /// Ends all threads where they stand.
+    pub(super) fn give_up(&mut self) {
+        self.peers.blocks_mut().iter_mut().for_each(|b| b.live = 0);
+    }
+
+    /// Lets go of the threads at barriers of the block that ran, where those are complete.
+    fn release(&mut self, core: &mut Core<'_>) {
+        let rank = self.peers.rank() as u32;
+        for id in self.peers.barriers.complete(self.peers.live) {
+            self.check_release(core, id);
+            for warp in self.warps.iter_mut().filter(|w| w.rank == rank) {
+                let mut any = false;
+                for g in &mut warp.groups {
+                    if g.state == (State::Barrier { id }) {
+                        self.peers.barriers.deliver(core.program, id, g, &mut warp.registers);
+                        g.state = State::Ready;
+                        g.pc += 1;
+                        any = true;
+                    }
+                }
+                if any {
+                    warp.hurry = 0;
+                }
+            }
+            self.peers.barriers.reset(id);
+        }
+        self.end_phases(core);
+    }
+
+    /// Lets go of the threads that wait for phases of mbarriers that have ended.
+    fn end_phases(&mut self, core: &Core<'_>) {
+        for rank in 0..self.peers.blocks().len() {
+            let mbarriers = &mut self.peers.blocks_mut()[rank].mbarriers;
+            for offset in std::mem::take(&mut mbarriers.ended) {
+                if let Some(barrier) = mbarriers.get_mut(offset) {
+                    let warps = self.warps.iter_mut().filter(|w| w.rank as usize == rank);
+                    warps.for_each(|w| w.phase_ended(core, rank, offset, barrier));
+                }
+            }
+        }
+    }
+}

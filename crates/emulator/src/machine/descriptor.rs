@@ -1,0 +1,131 @@
+//! Matrix descriptors of `wgmma`: where an element of an operand is in shared memory (PTX ISA §9.7.15.5).
+
+use crate::memory::{Flat, SHARED_BASE};
+use crate::program::Element;
+use crate::tensor_map::Swizzle;
+
+/// A descriptor's fields, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Descriptor {
+    pub start: u32,
+    /// From one unit to the next along the contiguous mode.
+    pub leading: u32,
+    /// From one unit to the next along the other mode.
+    pub stride: u32,
+    pub swizzle: Swizzle,
+}
+
+/// What an operand could not be read for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// The descriptor says nothing sensible.
+    Nonsense(String),
+    /// It leads out of shared memory.
+    Outside(u32),
+    /// Nothing was written there.
+    Unwritten(u32),
+    /// A warp wrote there, and no `fence.proxy.async` followed.
+    Unfenced(u32, u32),
+}
+
+/// Bits that have no meaning.
+const RESERVED: u64 = 0x3 << 14 | 0x3 << 30 | 0x7 << 46 | 0x3ff << 52;
+
+impl Descriptor {
+    pub(crate) fn decode(bits: u64) -> Result<Descriptor, Problem> {
+        let nonsense = |text: String| Err(Problem::Nonsense(text));
+        if bits & RESERVED != 0 {
+            return nonsense(format!("descriptor {bits:#018x} has bits set that have no meaning"));
+        }
+        if bits >> 49 & 7 != 0 {
+            return nonsense(format!("descriptor {bits:#018x} has a base offset: its tile must be aligned instead"));
+        }
+        let field = |shift: u32| (bits >> shift & 0x3fff) as u32 * 16;
+        let swizzle = match bits >> 62 {
+            0 => Swizzle::None,
+            1 => Swizzle::Bytes128,
+            2 => Swizzle::Bytes64,
+            _ => Swizzle::Bytes32,
+        };
+        Ok(Descriptor { start: field(0), leading: field(16), stride: field(32), swizzle })
+    }
+
+    /// The address of a 16-byte chunk. `line` counts lines of elements in the contiguous mode, `chunk` counts chunks
+    /// along a line.
+    fn address(&self, line: u32, chunk: u32, across: bool) -> u32 {
+        let (width, eights) = (self.swizzle.bytes(), line / 8);
+        let linear = if self.swizzle == Swizzle::None {
+            // Core matrices of 8 lines of 16 bytes. Across, the offsets change their parts.
+            let (along, other) = if across { (self.stride, self.leading) } else { (self.leading, self.stride) };
+            eights * other + line % 8 * 16 + chunk * along
+        } else {
+            let (unit, rest) = (chunk * 16 / width, chunk * 16 % width);
+            // Along k, an instruction never leaves a unit.
+            let step = if across { unit * self.leading } else { unit * width };
+            eights * self.stride + line % 8 * width + step + rest
+        };
+        self.swizzle.apply(self.start.wrapping_add(linear) & 0x3_ffff)
+    }
+
+    /// Hands over the numbers of an operand of `rows` by `k` elements. `across`: its rows, not k, are the contiguous
+    /// mode.
+    #[inline(always)]
+    pub(crate) fn read(
+        &self,
+        shared: &Flat,
+        element: Element,
+        (rows, k): (usize, usize),
+        across: bool,
+        mut put: impl FnMut(usize, usize, f32),
+    ) -> Result<(), Problem> {
+        let each = 16 / element.bytes();
+        let (lines, length) = if across { (k, rows) } else { (rows, k) };
+        let mut fault = None;
+        let tracked = !shared.unfenced.is_empty();
+        for line in 0..lines {
+            for chunk in 0..length / each {
+                let address = self.address(line as u32, chunk as u32, across);
+                let at = address as usize;
+                if address < SHARED_BASE || at + 16 > shared.len() {
+                    return Err(Problem::Outside(address));
+                }
+                if !shared.written(at, 16) {
+                    fault = fault.or(Some(Problem::Unwritten(address)));
+                }
+                if tracked && let Some(warp) = shared.unfenced_by(at) {
+                    fault = fault.or(Some(Problem::Unfenced(address, warp)));
+                }
+                let words = &shared.words[at / 4..at / 4 + 4];
+                let mut numbers = [0.0; 16];
+                let per_word = 4 / element.bytes();
+                for (word, out) in words.iter().zip(numbers.chunks_exact_mut(per_word)) {
+                    element.unpack(*word, out);
+                }
+                for (i, x) in numbers[..each].iter().enumerate() {
+                    let along = chunk * each + i;
+                    if across { put(along, line, *x) } else { put(line, along, *x) }
+                }
+            }
+        }
+        fault.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_and_addresses() {
+        // LBO 1, SBO 64, 128-byte swizzle, at 0x2400.
+        let d = Descriptor::decode(1 << 62 | 64 << 32 | 1 << 16 | 0x240).unwrap();
+        assert_eq!((d.start, d.leading, d.stride, d.swizzle), (0x2400, 16, 1024, Swizzle::Bytes128));
+        assert_eq!(d.address(0, 0, false), 0x2400);
+        assert_eq!(d.address(3, 1, false), 0x2400 + 3 * 128 + (1 ^ 3) * 16);
+        assert_eq!(d.address(9, 0, false), 0x2400 + 1024 + 128 + 16);
+        let plain = Descriptor::decode(8 << 32 | 16 << 16 | 0x40).unwrap();
+        assert_eq!(plain.address(9, 1, false), 0x400 + 128 + 16 + 256);
+        assert_eq!(plain.address(9, 1, true), 0x400 + 256 + 16 + 128);
+        assert!(matches!(Descriptor::decode(1 << 15), Err(Problem::Nonsense(_))));
+    }
+}

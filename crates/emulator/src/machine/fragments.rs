@@ -1,0 +1,119 @@
+//! Matrix fragments of one warp: `mma.sync`, `ldmatrix`, `stmatrix`, `movmatrix`.
+//!
+//! In a fragment of 8 × 8 elements of 16 bits, lane `l` holds those in row `l / 4` and columns `2 (l % 4)` and the next.
+
+use super::cell::{Intent, Request, cell};
+use super::core::Core;
+use super::peers::Peers;
+use super::products::accumulate;
+use super::span::addresses;
+use super::warp::Warp;
+use crate::finding::AccessKind;
+use crate::lanes::LANES;
+use crate::memory::POISON_WORD;
+use crate::program::{Fragments, MatrixAccess, Mma};
+
+/// Eight rows of 16 bytes, as words.
+type Eight = [[u32; 4]; 8];
+
+impl Warp {
+    pub(super) fn fragments(&mut self, core: &mut Core<'_>, peers: &mut Peers, f: &Fragments, pc: u32) {
+        match f {
+            Fragments::Load(a) => self.load_matrices(core, peers, a, pc),
+            Fragments::Store(a) => self.store_matrices(core, peers, a, pc),
+            Fragments::Transpose { d, a } => {
+                let rows = transposed(&rows_of(&self.registers.r32[*a as usize]));
+                self.registers.r32[*d as usize] = fragment_of(&rows);
+            }
+            Fragments::Product(m) => self.mma(core, m),
+        }
+    }
+
+    fn row_request(&self, a: &MatrixAccess, kind: AccessKind, matrix: usize, row: usize, pc: u32) -> Request {
+        let lane = 8 * matrix + row;
+        let address = addresses(&self.registers, a.address.plane, a.address.wide, a.address.offset)[lane];
+        Request { kind, space: a.space, address, bytes: 16, lane, pc }
+    }
+
+    fn load_matrices(&mut self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32) {
+        let mut loaded = [[0; LANES]; 4];
+        for (matrix, fragment) in loaded.iter_mut().take(a.count.into()).enumerate() {
+            let mut rows: Eight = [[POISON_WORD; 4]; 8];
+            for (row, words) in rows.iter_mut().enumerate() {
+                let request = self.row_request(a, AccessKind::Load, matrix, row, pc);
+                if let Some(cell) = cell((self.index, &mut self.local), core, peers, &request, Intent::Read) {
+                    *words = std::array::from_fn(|i| cell.get(4 * i, 4) as u32);
+                }
+            }
+            *fragment = fragment_of(&if a.transposes { transposed(&rows) } else { rows });
+        }
+        for (plane, fragment) in core.program.lists.iter().skip(a.list as usize).zip(&loaded[..a.count.into()]) {
+            self.registers.r32[*plane as usize] = *fragment;
+        }
+    }
+
+    fn store_matrices(&mut self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32) {
+        let program = core.program;
+        let alone = core.alone;
+        for (matrix, plane) in program.lists.iter().skip(a.list as usize).take(a.count.into()).enumerate() {
+            let rows = rows_of(&self.registers.r32[*plane as usize]);
+            let rows = if a.transposes { transposed(&rows) } else { rows };
+            for (row, words) in rows.iter().enumerate() {
+                let request = self.row_request(a, AccessKind::Store, matrix, row, pc);
+                if let Some(mut cell) = cell((self.index, &mut self.local), core, peers, &request, Intent::Write) {
+                    words.iter().enumerate().for_each(|(i, x)| cell.set(4 * i, 4, (*x).into(), alone));
+                }
+            }
+        }
+    }
+
+    /// `d = a b + c`.
+    fn mma(&mut self, core: &mut Core<'_>, m: &Mma) {
+        let program = core.program;
+        let (p, lists) = (&m.product, &program.lists);
+        let each = 4 / p.a_element.bytes();
+        // Registers of A for rows of one half follow each other when there is only one half.
+        let halves = usize::from(m.halves);
+        let mut panels = std::mem::take(&mut core.panels);
+        panels.reset(halves, 1, p.k.into());
+        for (n, plane) in m.a.iter().enumerate() {
+            for lane in 0..LANES {
+                let mut numbers = [0.0; 4];
+                p.a_element.unpack(self.registers.r32[*plane as usize][lane], &mut numbers[..each]);
+                for (i, x) in numbers[..each].iter().enumerate() {
+                    panels.put_a(8 * (n % halves) + lane / 4, (lane % 4 + 4 * (n / halves)) * each + i, *x);
+                }
+            }
+        }
+        for (n, plane) in m.b.iter().enumerate() {
+            for lane in 0..LANES {
+                let mut numbers = [0.0; 4];
+                p.b_element.unpack(self.registers.r32[*plane as usize][lane], &mut numbers[..each]);
+                for (i, x) in numbers[..each].iter().enumerate() {
+                    panels.put_b(lane / 4, (lane % 4 + 4 * n) * each + i, *x);
+                }
+            }
+        }
+        let c: Vec<[u32; LANES]> = m.c.iter().map(|plane| self.registers.r32[*plane as usize]).collect();
+        for (plane, values) in lists.iter().skip(p.accumulator as usize).zip(c) {
+            self.registers.r32[*plane as usize] = values;
+        }
+        for half in 0..halves {
+            accumulate(p, lists, true, &panels, (half, half), self);
+        }
+        core.panels = panels;
+    }
+}
+
+fn rows_of(fragment: &[u32; LANES]) -> Eight {
+    std::array::from_fn(|row| std::array::from_fn(|i| fragment[4 * row + i]))
+}
+
+fn fragment_of(rows: &Eight) -> [u32; LANES] {
+    std::array::from_fn(|lane| rows[lane / 4][lane % 4])
+}
+
+fn transposed(rows: &Eight) -> Eight {
+    let half = |row: usize, column: usize| rows[row][column / 2] >> (16 * (column % 2)) & 0xffff;
+    std::array::from_fn(|row| std::array::from_fn(|i| half(2 * i, row) | half(2 * i + 1, row) << 16))
+}

@@ -1,0 +1,89 @@
+//! Matrix products in the layout of accumulator registers: nothing is moved to rows and back.
+//!
+//! Register `4 j + 2 h + p` of a warp holds, in lane `l`, row `8 h + l / 4` and column `8 j + 2 (l % 4) + p`. A step in
+//! k then is, for each register, one multiplication of lanes: by a plane of A that only depends on the row, and by
+//! four values of B that repeat.
+
+#![allow(clippy::needless_range_loop)]
+
+use crate::lanes::LANES;
+use crate::simd::Simd;
+
+/// An operand A by eights of its rows, then k: an element for each lane. And an operand B by eights of its columns,
+/// then k: the even columns, then the odd ones. Kept from product to product.
+#[derive(Debug, Default)]
+pub(crate) struct Panels {
+    k: usize,
+    a: Vec<[f32; LANES]>,
+    b: Vec<[f32; 8]>,
+}
+
+impl Panels {
+    /// Makes room for so many eights of rows and columns.
+    pub(super) fn reset(&mut self, rows: usize, columns: usize, k: usize) {
+        self.k = k;
+        self.a.resize(rows * k, [0.0; LANES]);
+        self.b.resize(columns * k, [0.0; 8]);
+    }
+
+    /// Puts an element of A into its place.
+    #[inline(always)]
+    pub(super) fn put_a(&mut self, row: usize, k: usize, x: f32) {
+        self.a[row / 8 * self.k + k][4 * (row % 8)..4 * (row % 8) + 4].fill(x);
+    }
+
+    /// Puts an element of B into its place.
+    #[inline(always)]
+    pub(super) fn put_b(&mut self, column: usize, k: usize, x: f32) {
+        self.b[column / 8 * self.k + k][4 * (column % 2) + column % 8 / 2] = x;
+    }
+
+    /// Eight rows.
+    #[inline(always)]
+    pub(super) fn rows(&self, eight: usize) -> &[[f32; LANES]] {
+        &self.a[eight * self.k..(eight + 1) * self.k]
+    }
+
+    /// Eight columns.
+    #[inline(always)]
+    pub(super) fn columns(&self, eight: usize) -> &[[f32; 8]] {
+        &self.b[eight * self.k..(eight + 1) * self.k]
+    }
+}
+
+/// `d += a b` for a pair of registers, in the order of k.
+#[inline(always)]
+pub(super) fn multiply(
+    simd: Simd,
+    a: &[[f32; LANES]],
+    b: &[[f32; 8]],
+    even: &mut [f32; LANES],
+    odd: &mut [f32; LANES],
+) {
+    if simd.fuses() {
+        step(a, b, even, odd, |x, y, z| x.mul_add(y, z));
+    } else {
+        step(a, b, even, odd, |x, y, z| x * y + z);
+    }
+}
+
+#[inline(always)]
+fn step(
+    a: &[[f32; LANES]],
+    b: &[[f32; 8]],
+    even: &mut [f32; LANES],
+    odd: &mut [f32; LANES],
+    fma: impl Fn(f32, f32, f32) -> f32,
+) {
+    let (mut c, mut d) = (*even, *odd);
+    for (a, b) in a.iter().zip(b) {
+        let (even, odd) = ([b[0], b[1], b[2], b[3]], [b[4], b[5], b[6], b[7]]);
+        for l in 0..LANES {
+            c[l] = fma(a[l], even[l % 4], c[l]);
+        }
+        for l in 0..LANES {
+            d[l] = fma(a[l], odd[l % 4], d[l]);
+        }
+    }
+    (*even, *odd) = (c, d);
+}
