@@ -1,7 +1,7 @@
 //! The kernel language.
 //!
 //! A kernel is a Rust function that runs once, when it is compiled, and writes down a GPU program. Two stages, told apart
-//! by Rust's types: `usize`, `f32`, `bool`, [`DType`] are compile time; [`U32`](value::U32), [`F32`](value::F32),
+//! by Rust's types: `usize`, `f32`, `bool`, [`DType`] are compile time; [`U32`], [`F32`](value::F32),
 //! [`Bool`], [`Frag`] are run time. A Rust `for` unrolls and a Rust `if` specialises; [`range`] and [`when`]
 //! are loops and branches of the kernel.
 //!

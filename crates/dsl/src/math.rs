@@ -90,7 +90,7 @@ impl F32 {
     /// `1 − 2 / (e²ᶻ + 1)`: within a few ulp of the formula where that does not cancel.
     #[track_caller]
     pub fn gelu(self) -> F32 {
-        let inner = (self * self * self * 0.044_715 + self) * (2.0 * 0.797_884_56 * LOG2_E);
+        let inner = (self * self * self * 0.044_715 + self) * (2.0 * 0.797_884_6 * LOG2_E);
         self - self * (inner.exp2() + 1.0).rcp()
     }
 }

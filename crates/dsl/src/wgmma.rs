@@ -134,7 +134,7 @@ impl Acc {
 /// 128-byte swizzle.
 #[track_caller]
 fn descriptor(m: MatrixAt, panel: usize) -> U64 {
-    const ROWS_OF_EIGHT: u64 = (8 * PANEL as u64 >> 4) << 32;
+    const ROWS_OF_EIGHT: u64 = ((8 * PANEL as u64) >> 4) << 32;
     const SWIZZLE_128: u64 = 1 << 62;
     const LEADING: u64 = 1 << 16; // not used by swizzled K-major tiles; CUTLASS gives 1
     let address: U32 = if panel == 0 { m.address } else { m.address + panel * m.tile.panel_bytes() };

@@ -59,6 +59,8 @@ pub enum FindingKind {
     ProxyFence,
     /// A register or memory that is used while an operation on its way owns it.
     InFlight,
+    /// A `wgmma` on registers that were written without a `wgmma.fence` after.
+    ProductFence,
     /// A `wgmma` that the four warps of a warpgroup do not run together.
     Warpgroup,
     /// A matrix descriptor that says nothing sensible.
@@ -197,6 +199,7 @@ impl Finding {
             FindingKind::Cluster => format!("`{kernel}` addresses its cluster wrongly"),
             FindingKind::ProxyFence => format!("`{kernel}` reads shared memory that is not fenced for the async proxy"),
             FindingKind::InFlight => format!("`{kernel}` uses a register that a `wgmma` on its way owns"),
+            FindingKind::ProductFence => format!("`{kernel}` starts a `wgmma` on registers that are not fenced"),
             FindingKind::Warpgroup => format!("`{kernel}` runs a `wgmma` without a whole warpgroup"),
             FindingKind::Descriptor => format!("`{kernel}` gives `wgmma` a bad descriptor"),
             FindingKind::RegisterCount => format!("`{kernel}` asks for an impossible number of registers"),

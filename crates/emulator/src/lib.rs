@@ -53,7 +53,7 @@
 //! reductions of a warp, the sixteen barriers of a block. Of Hopper's machinery: `mbarrier`, bulk and tensor copies in
 //! tile mode with swizzles, reductions and multicast, `wgmma` of every type, `mma` of 8 to 32 bits, `ldmatrix` and
 //! `stmatrix`, clusters with their barrier and distributed shared memory, `st.async`. Calls, `mma` of f64, `wmma`,
-//! im2col copies, changes of tensor maps by kernels, `cp.async.mbarrier.arrive`, `multimem`, and roundings of f64 other
+//! im2col copies, changes of tensor maps by kernels, `multimem`, and roundings of f64 other
 //! than to nearest (sums excepted) are refused by [`Program::decode`].
 //!
 //! Copies and products that run beside the threads happen as late as they may: what a kernel does not wait for, it does

@@ -76,6 +76,8 @@ pub enum TensorMapError {
 
 const MAGIC: [u8; 4] = *b"WTMP";
 const VERSION: u16 = 1;
+/// No block has more shared memory.
+const LARGEST_BOX: u64 = 256 << 10;
 
 impl Swizzle {
     /// Every mode, by its number in the record.
@@ -183,6 +185,10 @@ impl TensorMap {
                 let stride = self.element_strides[mode];
                 return fail(format!("its element stride in mode {mode} is {stride}, not 1 to 8"));
             }
+        }
+        let all = (0..self.rank).map(|mode| u64::from(self.count(mode))).product::<u64>() * self.dtype.bytes() as u64;
+        if all > LARGEST_BOX {
+            return fail(format!("its box has {all} bytes, more than shared memory"));
         }
         let row = self.row_bytes();
         if !row.is_multiple_of(16) {

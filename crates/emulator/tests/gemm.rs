@@ -9,7 +9,9 @@ use warpsmith_emulator::Options;
 #[test]
 fn multiplies() {
     let program = program(&gemm::ptx(), "gemm");
-    for (m, n, k, seed) in [(128, 256, 64, 0), (256, 512, 640, 0), (256, 256, 448, 3), (200, 264, 200, 1)] {
+    let seeds = (1..13).map(|seed| (128, 256, 512, seed));
+    let sizes = [(128, 256, 64, 0), (256, 512, 640, 0), (256, 256, 448, 3), (200, 264, 200, 1)];
+    for (m, n, k, seed) in sizes.into_iter().chain(seeds) {
         let mut g = Gemm::new(m, n, k);
         let options = Options { seed, ..Options::default() };
         let outcome = run_with(&mut g.system, &program, &g.launch, None, &options);

@@ -248,6 +248,23 @@ error: `k` uses a register that a `wgmma` on its way owns
 }
 
 #[test]
+fn a_fence_is_missing() {
+    let case = Case::of(8, "f32.bf16.bf16", 128);
+    let mut s = system();
+    let image = s.upload("in", &vec![0; 131072], |b: &u8| [*b]);
+    let (d, fa) = (s.u32s("d", &[0; 512]), s.u32s("fragment", &[0; 512]));
+    let text = case.ptx(1 << 62 | 64 << 32, 1 << 62 | 64 << 32, "", WAIT).replace("wgmma.fence.sync.aligned;", "");
+    let outcome = run(&mut s, &program(&text, "k"), &launch([1, 1, 1], [128, 1, 1], &[P(image), P(d), P(fa)]));
+    let expected = "\
+error: `k` starts a `wgmma` on registers that are not fenced
+ |
+ = note: block (0, 0, 0), thread (0, 0, 0): `%d0` is written on a way here, and no `wgmma.fence` follows
+ = note: line 47 of the PTX
+ = note: 128 times in all";
+    assert_eq!(only(&outcome).diagnostic().render(), expected);
+}
+
+#[test]
 fn the_accumulator_is_written_before_the_wait() {
     let case = Case::of(8, "f32.bf16.bf16", 128);
     let (outcome, _) = case.run("mov.f32 %d3, 0f00000000;", WAIT);

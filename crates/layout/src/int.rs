@@ -28,8 +28,19 @@ pub enum Int {
 
 impl Int {
     /// Zero.
+    ///
+    /// ```
+    /// # use warpsmith_layout::Int;
+    /// assert_eq!(Int::ZERO, Int::from(0));
+    /// ```
     pub const ZERO: Int = Int::Static(0);
     /// One.
+    ///
+    /// ```
+    /// # use warpsmith_layout::Int;
+    /// assert_eq!(Int::ONE.mul(&Int::from(7))?, Int::from(7));
+    /// # Ok::<(), warpsmith_layout::LayoutError>(())
+    /// ```
     pub const ONE: Int = Int::Static(1);
 
     /// A run-time integer. The number is the caller's name for it; the facts must always hold.

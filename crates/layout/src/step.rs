@@ -89,6 +89,11 @@ pub struct Step {
 
 impl Step {
     /// The stride 0.
+    ///
+    /// ```
+    /// # use warpsmith_layout::Step;
+    /// assert_eq!(Step::ZERO.to_string(), "0");
+    /// ```
     pub const ZERO: Step = Step { value: Int::ZERO, basis: Basis { len: 0, path: [0; 7] } };
 
     /// `value` steps along `basis`. Zero steps have no direction.

@@ -23,6 +23,11 @@ pub struct Swizzle {
 
 impl Swizzle {
     /// The swizzle that changes nothing.
+    ///
+    /// ```
+    /// # use warpsmith_layout::Swizzle;
+    /// assert_eq!(Swizzle::IDENTITY.to_string(), "Sw<0,0,0>");
+    /// ```
     pub const IDENTITY: Swizzle = Swizzle { bits: 0, base: 0, shift: 0 };
 
     /// `Sw<bits,base,shift>`. The two groups of bits may not overlap, and must lie below bit 63.

@@ -25,17 +25,26 @@ pub(crate) fn number(register: Register, counts: Counts) -> u32 {
 
 /// A set of registers.
 #[derive(Clone, PartialEq)]
-struct Set(Vec<u64>);
+pub(super) struct Set(Vec<u64>);
 
 impl Set {
-    fn new(registers: usize, full: bool) -> Set {
+    pub(super) fn new(registers: usize, full: bool) -> Set {
         Set(vec![if full { u64::MAX } else { 0 }; registers.div_ceil(64)])
     }
-    fn has(&self, n: u32) -> bool {
+    pub(super) fn has(&self, n: u32) -> bool {
         self.0[n as usize / 64] >> (n % 64) & 1 == 1
     }
-    fn insert(&mut self, n: u32) {
+    pub(super) fn insert(&mut self, n: u32) {
         self.0[n as usize / 64] |= 1 << (n % 64);
+    }
+    /// Adds what is in the other; says whether anything came.
+    pub(super) fn join(&mut self, other: &Set) -> bool {
+        let mut changed = false;
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            changed |= !*a & *b != 0;
+            *a |= b;
+        }
+        changed
     }
     /// Keeps what is in both; says whether anything went.
     fn intersect(&mut self, other: &Set) -> bool {
@@ -128,7 +137,7 @@ pub(crate) fn touched(steps: &[Step]) -> Vec<Vec<u32>> {
 }
 
 /// Whether a jump, or the end of one, starts a block at each instruction.
-fn leaders(code: &[Instruction], lists: &[u32]) -> Vec<bool> {
+pub(super) fn leaders(code: &[Instruction], lists: &[u32]) -> Vec<bool> {
     let mut leaders = vec![false; code.len()];
     leaders[0] = true;
     for at in 0..code.len() {
@@ -143,7 +152,7 @@ fn leaders(code: &[Instruction], lists: &[u32]) -> Vec<bool> {
 }
 
 /// Where a lane can be after an instruction.
-fn successors<'c>(code: &'c [Instruction], lists: &'c [u32], at: usize) -> impl Iterator<Item = usize> + 'c {
+pub(super) fn successors<'c>(code: &'c [Instruction], lists: &'c [u32], at: usize) -> impl Iterator<Item = usize> + 'c {
     let Instruction { action, guard, .. } = code[at];
     let falls_through = match action {
         Action::Branch { .. } | Action::Table { .. } | Action::Exit | Action::Trap => {

@@ -110,6 +110,7 @@ impl Decoder<'_> {
             negate_b: false,
             transpose_a: false,
             transpose_b: false,
+            unfenced: None,
         };
         Ok(crate::program::Mma { product, halves: halves as u8, a, b, c })
     }

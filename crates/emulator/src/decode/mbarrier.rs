@@ -6,6 +6,23 @@ use crate::program::{Action, MbarrierKind, MbarrierOp, NONE};
 use warpsmith_ptx::{Instruction, Operand, Type, Word};
 
 impl Decoder<'_> {
+    /// `cp.async.mbarrier.arrive`.
+    pub(super) fn copies_arrive(&mut self, i: &Instruction) -> Result<()> {
+        use Word::*;
+        self.only(i, &[Async, Mbarrier, Arrive, Noinc, Shared, SharedCta])?;
+        let place = self.address(i, self.operand(i, 0)?)?;
+        self.emit(Action::Mbarrier(MbarrierOp {
+            kind: MbarrierKind::CopiesArrive { counts: i.has(Noinc) },
+            space: self.space(i),
+            address_wide: place.wide,
+            address: place.plane,
+            offset: place.offset,
+            d: NONE,
+            operand: NONE,
+        }));
+        Ok(())
+    }
+
     pub(super) fn mbarrier(&mut self, i: &Instruction) -> Result<()> {
         use Word::*;
         let words = [

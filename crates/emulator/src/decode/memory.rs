@@ -225,6 +225,9 @@ impl Decoder<'_> {
         if i.has(Bulk) {
             return self.bulk(i);
         }
+        if i.has(Mbarrier) && i.has(Arrive) {
+            return self.copies_arrive(i);
+        }
         if !i.has(Async) || i.has(Mbarrier) || i.has(Reduce) {
             return Err(self.unsupported(i, ""));
         }

@@ -5,6 +5,7 @@ mod bulk;
 mod cluster;
 mod control;
 mod convert;
+mod fences;
 mod float;
 mod flow;
 mod fragments;
@@ -253,6 +254,9 @@ impl<'m> Decoder<'m> {
         }
         let uses = flow::analyse(&mut self.code, &self.flow, &self.lists, self.counts);
         let touched = if self.products.is_empty() { vec![] } else { flow::touched(&self.flow) };
+        if !self.products.is_empty() {
+            fences::analyse(&self.code, &self.flow, &self.lists, self.counts.r32, &mut self.products);
+        }
         let names = self.names();
         Ok(Program {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),

@@ -8,7 +8,7 @@ impl Decoder<'_> {
     pub(super) fn warpgroup(&mut self, i: &Instruction) -> Result<()> {
         use Word::*;
         if i.has(Fence) {
-            self.emit(Action::Nop);
+            self.emit(Action::ProductFence);
         } else if i.has(CommitGroup) {
             self.emit(Action::CommitProducts);
         } else if i.has(WaitGroup) {
@@ -94,6 +94,7 @@ impl Decoder<'_> {
             negate_b,
             transpose_a,
             transpose_b,
+            unfenced: None,
         };
         if accumulator.len() != product.accumulators() {
             return Err(self.malformed(i, "the accumulator has the wrong length"));

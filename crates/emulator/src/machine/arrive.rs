@@ -145,6 +145,10 @@ impl Warp {
         if let MbarrierKind::Wait { blocks, parity } = op.kind {
             return self.wait_mbarrier(core, peers, op, (blocks, parity), group, active);
         }
+        if matches!(op.kind, MbarrierKind::CopiesArrive { .. }) {
+            // They complete in time for the arrival, which comes at once.
+            self.wait_copies(core, peers, active, None);
+        }
         let addresses = addresses(&self.registers, op.address, op.address_wide, op.offset);
         for lane in each(active) {
             let who = Actor { warp: self.index, lane: lane as u32, pc: group.pc };
@@ -161,6 +165,9 @@ impl Warp {
                         peers.blocks_mut()[at.0].shared.forget(at.1 as usize, 8);
                     }
                     None
+                }
+                MbarrierKind::CopiesArrive { counts } => {
+                    core.with_mbarrier(peers, at, who, |b| if counts { b.arrive(1) } else { Effect::default() })
                 }
                 MbarrierKind::ExpectTx => core.with_mbarrier(peers, at, who, |b| b.expect(n)),
                 MbarrierKind::CompleteTx => core.with_mbarrier(peers, at, who, |b| b.complete(n)),
@@ -201,6 +208,7 @@ impl Warp {
         let addresses = addresses(&self.registers, op.address, op.address_wide, op.offset);
         // Lanes that wait for the first waiting lane's phase of its barrier, and those that need not.
         let (mut done, mut waiting, mut target) = (0u32, 0u32, None);
+        let mut passed: Vec<((usize, u32), u32)> = vec![];
         for lane in each(active) {
             let who = Actor { warp: self.index, lane: lane as u32, pc: group.pc };
             let place = core.place(peers, op.space, addresses[lane], who);
@@ -217,11 +225,19 @@ impl Warp {
             let at = (rank, offset, barrier.phase);
             if ended {
                 done |= 1 << lane;
-                barrier.pass(self.index, if parity { 1 << lane } else { 0 }, group.pc, self.releases);
+                match passed.iter_mut().find(|(at, _)| *at == (rank, offset)) {
+                    Some((_, lanes)) => *lanes |= 1 << lane,
+                    None => passed.push(((rank, offset), 1u32 << lane)),
+                }
             } else if target.is_none_or(|t| t == at) {
                 target = Some(at);
                 waiting |= 1 << lane;
                 barrier.wait();
+            }
+        }
+        for ((rank, offset), lanes) in passed {
+            if let Some(barrier) = peers.blocks_mut().get_mut(rank).and_then(|b| b.mbarriers.get_mut(offset)) {
+                barrier.pass(self.index, if parity { lanes } else { 0 }, group.pc, self.releases);
             }
         }
         put_predicate(&mut self.registers, op.d, active, done);

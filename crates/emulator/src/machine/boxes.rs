@@ -82,11 +82,11 @@ fn tensor_rows(map: &TensorMap, at: &[i32; 5], mut visit: impl FnMut(Row) -> boo
         let mut rest = row;
         let mut inside = true;
         let mut base = map.base.0;
-        for mode in 1..map.rank {
+        for (mode, start) in at.iter().enumerate().take(map.rank).skip(1) {
             let n = map.count(mode);
             let step = rest % n * map.element_strides[mode];
             rest /= n;
-            let index = i64::from(at[mode]) + i64::from(step);
+            let index = i64::from(*start) + i64::from(step);
             inside &= index >= 0 && (index as u64) < map.extents[mode];
             base = base.wrapping_add((index as u64).wrapping_mul(map.strides[mode]));
         }

@@ -67,8 +67,8 @@ impl Descriptor {
         self.swizzle.apply(self.start.wrapping_add(linear) & 0x3_ffff)
     }
 
-    /// Hands over the numbers of an operand of `rows` by `k` elements. `across`: its rows, not k, are the contiguous
-    /// mode.
+    /// Hands over the numbers of an operand of `rows` by `k` elements: of a row, from some k on. `across`: its rows, not
+    /// k, are the contiguous mode.
     #[inline(always)]
     pub(crate) fn read(
         &self,
@@ -76,7 +76,7 @@ impl Descriptor {
         element: Element,
         (rows, k): (usize, usize),
         across: bool,
-        mut put: impl FnMut(usize, usize, f32),
+        mut put: impl FnMut(usize, usize, &[f32]),
     ) -> Result<(), Problem> {
         let each = 16 / element.bytes();
         let (lines, length) = if across { (k, rows) } else { (rows, k) };
@@ -101,9 +101,11 @@ impl Descriptor {
                 for (word, out) in words.iter().zip(numbers.chunks_exact_mut(per_word)) {
                     element.unpack(*word, out);
                 }
-                for (i, x) in numbers[..each].iter().enumerate() {
-                    let along = chunk * each + i;
-                    if across { put(along, line, *x) } else { put(line, along, *x) }
+                let numbers = &numbers[..each];
+                if across {
+                    numbers.iter().enumerate().for_each(|(i, x)| put(chunk * each + i, line, std::slice::from_ref(x)));
+                } else {
+                    put(line, chunk * each, numbers);
                 }
             }
         }

@@ -80,18 +80,15 @@ impl Warp {
             for lane in 0..LANES {
                 let mut numbers = [0.0; 4];
                 p.a_element.unpack(self.registers.r32[*plane as usize][lane], &mut numbers[..each]);
-                for (i, x) in numbers[..each].iter().enumerate() {
-                    panels.put_a(8 * (n % halves) + lane / 4, (lane % 4 + 4 * (n / halves)) * each + i, *x);
-                }
+                let (row, k) = (8 * (n % halves) + lane / 4, (lane % 4 + 4 * (n / halves)) * each);
+                panels.put_a(row, k, 1.0, &numbers[..each]);
             }
         }
         for (n, plane) in m.b.iter().enumerate() {
             for lane in 0..LANES {
                 let mut numbers = [0.0; 4];
                 p.b_element.unpack(self.registers.r32[*plane as usize][lane], &mut numbers[..each]);
-                for (i, x) in numbers[..each].iter().enumerate() {
-                    panels.put_b(lane / 4, (lane % 4 + 4 * n) * each + i, *x);
-                }
+                panels.put_b(lane / 4, (lane % 4 + 4 * n) * each, 1.0, &numbers[..each]);
             }
         }
         let c: Vec<[u32; LANES]> = m.c.iter().map(|plane| self.registers.r32[*plane as usize]).collect();

@@ -313,7 +313,12 @@ impl Warp {
                 }
                 group.pc += 1;
             }
-            Action::Compute { .. } | Action::Load(_) | Action::Store(_) | Action::Branch { .. } | Action::Nop => {
+            Action::Compute { .. }
+            | Action::Load(_)
+            | Action::Store(_)
+            | Action::Branch { .. }
+            | Action::ProductFence
+            | Action::Nop => {
                 group.pc += 1;
             }
         }

@@ -26,16 +26,22 @@ impl Panels {
         self.b.resize(columns * k, [0.0; 8]);
     }
 
-    /// Puts an element of A into its place.
+    /// Puts elements of a row of A into their places, from some k on.
     #[inline(always)]
-    pub(super) fn put_a(&mut self, row: usize, k: usize, x: f32) {
-        self.a[row / 8 * self.k + k][4 * (row % 8)..4 * (row % 8) + 4].fill(x);
+    pub(super) fn put_a(&mut self, row: usize, k: usize, sign: f32, numbers: &[f32]) {
+        let (first, lane) = (row / 8 * self.k + k, 4 * (row % 8));
+        for (lanes, x) in self.a[first..first + numbers.len()].iter_mut().zip(numbers) {
+            lanes[lane..lane + 4].fill(sign * x);
+        }
     }
 
-    /// Puts an element of B into its place.
+    /// Puts elements of a column of B into their places, from some k on.
     #[inline(always)]
-    pub(super) fn put_b(&mut self, column: usize, k: usize, x: f32) {
-        self.b[column / 8 * self.k + k][4 * (column % 2) + column % 8 / 2] = x;
+    pub(super) fn put_b(&mut self, column: usize, k: usize, sign: f32, numbers: &[f32]) {
+        let (first, place) = (column / 8 * self.k + k, 4 * (column % 2) + column % 8 / 2);
+        for (columns, x) in self.b[first..first + numbers.len()].iter_mut().zip(numbers) {
+            columns[place] = sign * x;
+        }
     }
 
     /// Eight rows.

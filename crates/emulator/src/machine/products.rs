@@ -1,5 +1,7 @@
 //! `wgmma`: products that four warps start together and that are there after a wait.
 
+#![allow(clippy::needless_range_loop)]
+
 use super::cell::Request;
 use super::cluster::Cluster;
 use super::core::Core;
@@ -85,6 +87,11 @@ impl Warp {
             };
             core.report_threads(peers, self.index, FindingKind::Warpgroup, pc, active, detail);
             return;
+        }
+        if let Some(register) = p.unfenced {
+            let name = core.program.names.get(register as usize).map_or("", String::as_str);
+            let detail = format!("`{name}` is written on a way here, and no `wgmma.fence` follows");
+            core.report_threads(peers, self.index, FindingKind::ProductFence, pc, active, detail);
         }
         let uniform = |values: &[u64; LANES]| values.iter().all(|x| *x == values[0]);
         let r = &self.registers;
@@ -207,7 +214,7 @@ fn complete(core: &mut Core<'_>, peers: &mut Peers, warps: &mut [&mut Warp]) {
     let (sign_a, sign_b) = (if p.negate_a { -1.0 } else { 1.0 }, if p.negate_b { -1.0 } else { 1.0 });
     let read_a = match p.a {
         Matrix::Shared(_) => Descriptor::decode(first.a).and_then(|d| {
-            let put = |row: usize, k: usize, x: f32| panels.put_a(row, k, sign_a * x);
+            let put = |row: usize, k: usize, x: &[f32]| panels.put_a(row, k, sign_a, x);
             read(simd, &d, shared, p.a_element, (64, k), p.transpose_a, put)
         }),
         Matrix::Registers(list) => {
@@ -216,7 +223,7 @@ fn complete(core: &mut Core<'_>, peers: &mut Peers, warps: &mut [&mut Warp]) {
         }
     };
     let read_b = Descriptor::decode(first.b).and_then(|d| {
-        let put = |column: usize, k: usize, x: f32| panels.put_b(column, k, sign_b * x);
+        let put = |column: usize, k: usize, x: &[f32]| panels.put_b(column, k, sign_b, x);
         read(simd, &d, shared, p.b_element, (n, k), p.transpose_b, put)
     });
     for (w, warp) in warps.iter_mut().enumerate() {
@@ -237,7 +244,7 @@ fn read(
     element: Element,
     size: (usize, usize),
     across: bool,
-    mut put: impl FnMut(usize, usize, f32),
+    mut put: impl FnMut(usize, usize, &[f32]),
 ) -> Result<(), Problem> {
     macro_rules! each_type {
         ($($name:ident)*) => {
@@ -260,11 +267,25 @@ fn registers(p: &Product, list: u32, lists: &[u32], warp: &Warp, index: usize, p
         for lane in 0..LANES {
             let mut numbers = [0.0; 4];
             p.a_element.unpack(warp.registers.r32[*plane as usize][lane], &mut numbers[..each]);
-            for (i, x) in numbers[..each].iter().enumerate() {
-                let k = (lane % 4 + 4 * (n / 2)) * each + i;
-                panels.put_a(16 * index + 8 * (n % 2) + lane / 4, k, sign * x);
-            }
+            let (row, k) = (16 * index + 8 * (n % 2) + lane / 4, (lane % 4 + 4 * (n / 2)) * each);
+            panels.put_a(row, k, sign, &numbers[..each]);
         }
+    }
+}
+
+#[inline(always)]
+fn read_floats(plane: &[u32; LANES]) -> [f32; LANES] {
+    let mut floats = [0.0; LANES];
+    for l in 0..LANES {
+        floats[l] = f32::from_bits(plane[l]);
+    }
+    floats
+}
+
+#[inline(always)]
+fn write(plane: &mut [u32; LANES], floats: &[f32; LANES]) {
+    for l in 0..LANES {
+        plane[l] = floats[l].to_bits();
     }
 }
 
@@ -291,12 +312,12 @@ pub(super) fn accumulate(
                         let (even, odd) = (list[4 * j + 2 * half] as usize, list[4 * j + 2 * half + 1] as usize);
                         let (mut c, mut d) = ([0.0; LANES], [0.0; LANES]);
                         if adds {
-                            c = registers.r32[even].map(f32::from_bits);
-                            d = registers.r32[odd].map(f32::from_bits);
+                            c = read_floats(&registers.r32[even]);
+                            d = read_floats(&registers.r32[odd]);
                         }
                         multiply(simd, a, b, &mut c, &mut d);
-                        registers.r32[even] = c.map(f32::to_bits);
-                        registers.r32[odd] = d.map(f32::to_bits);
+                        write(&mut registers.r32[even], &c);
+                        write(&mut registers.r32[odd], &d);
                     }
                     Accumulator::F16 => {
                         let plane = list[2 * j + half] as usize;

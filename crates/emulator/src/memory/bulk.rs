@@ -17,7 +17,7 @@ impl Global {
             let n = (PAGE - inside).min(out.len() - done);
             let piece = &mut out[done..done + n];
             match a.page(at) {
-                Some(page) if inside % 4 == 0 && n % 4 == 0 => {
+                Some(page) if inside.is_multiple_of(4) && n.is_multiple_of(4) => {
                     page.read_words(inside, piece);
                     written &= page.is_written(inside, n);
                 }
@@ -76,8 +76,16 @@ impl Page {
 }
 
 impl Flat {
+    /// Whether there is such a range; a swizzle may lead a little beyond what was asked for.
+    fn holds(&self, offset: usize, bytes: usize) -> bool {
+        offset + bytes <= self.len()
+    }
+
     /// Reads a range, whole words, and says whether all of it was written.
     pub(crate) fn copy_out(&self, offset: usize, out: &mut [u8]) -> bool {
+        if !self.holds(offset, out.len()) {
+            return false;
+        }
         for (word, bytes) in self.words[offset / 4..].iter().zip(out.chunks_exact_mut(4)) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
@@ -86,6 +94,9 @@ impl Flat {
 
     /// Writes a range, whole words, marked written or not.
     pub(crate) fn copy_in(&mut self, offset: usize, data: &[u8], written: bool) {
+        if !self.holds(offset, data.len()) {
+            return;
+        }
         for (word, bytes) in self.words[offset / 4..].iter_mut().zip(data.chunks_exact(4)) {
             *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         }
@@ -96,6 +107,9 @@ impl Flat {
 
     /// Makes a range of whole words unwritten and its contents poison.
     pub(crate) fn poison(&mut self, offset: usize, bytes: usize) {
+        if !self.holds(offset, bytes) {
+            return;
+        }
         self.words[offset / 4..(offset + bytes) / 4].fill(POISON_WORD);
         for (word, bits) in words_of(offset, bytes) {
             self.init[word] &= !bits;

@@ -51,12 +51,15 @@ impl Kernel for RmsNorm {
         let p = &self.rows;
         let mine = |t: &Tensor| t.tile(p.tile(), (block_idx().x, 0)).partition(&p.tv, thread_idx().x);
 
+        let weight = || a.weight.as_ref().map(|w| mine(&w.broadcast(p.rows())).load_or(0.0).f32());
+
         wait_for_upstream();
         let x = mine(&a.x).load_or(0.0).f32();
-        let weight = a.weight.as_ref().map(|w| mine(&w.broadcast(p.rows())).load_or(0.0).f32());
+        // Early, so that both loads are under way at once; but the largest blocks have no registers to hold it meanwhile.
+        let early = if p.threads() <= 512 { weight() } else { None };
         let mean_square = row_reduce(x.square().sum(), Sum, &p.group) / self.dim as f32;
         let mut y = x * (mean_square + a.eps).rsqrt();
-        if let Some(weight) = weight {
+        if let Some(weight) = early.or_else(weight) {
             y = y * weight; // a Rust `if let`: decided when the kernel is traced
         }
         mine(&a.y).store(y.to(self.output));
