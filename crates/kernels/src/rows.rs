@@ -12,11 +12,13 @@ const ACCESS_BYTES: usize = 16;
 /// How a block covers rows of one length: `threads_per_row` threads share a row, each owning `vectors` runs of `vector`
 /// elements; `rows` rows share a block.
 ///
-/// The choice follows from what limits such kernels, memory requests in flight:
+/// The choice follows from what limits such kernels, memory requests in flight, and from measurements on an H200
+/// (`bench/results`):
 /// - accesses are as wide as alignment allows, up to 128 bits;
-/// - a thread holds a few of them at once (`PER_THREAD`), all issued before the first is used, so that a multiprocessor
-///   has tens of kilobytes under way;
-/// - rows that a warp or less can hold are reduced without shared memory or barriers, several rows to a block.
+/// - a thread has two of them at once, both issued before the first is used: with few registers a thread, many threads
+///   fit a multiprocessor, and other rows load while one waits at its barrier;
+/// - beyond 512 threads a row, more accesses a thread are better than more threads, up to eight;
+/// - short rows share a block of 128 threads, and rows that a warp holds need no shared memory and no barrier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RowPlan {
     /// The threads that a row's reduction goes over, and rows in a block.
@@ -27,8 +29,12 @@ pub struct RowPlan {
 
 /// Threads in a block of short rows.
 const BLOCK: usize = 128;
-/// Accesses that a thread makes at most, as long as more threads can share the row.
-const PER_THREAD: usize = 8;
+/// Accesses of a thread, as long as rows are short enough.
+const FEW: usize = 2;
+/// Threads of a row that do with so few.
+const MANY_THREADS: usize = 512;
+/// Accesses of a thread that its registers hold well.
+const MOST: usize = 8;
 
 impl RowPlan {
     /// For rows of `dim` elements, accessed `vector` at a time (which divides `dim`).
@@ -37,7 +43,8 @@ impl RowPlan {
     /// When the row is longer than [`LONGEST_ROW`] or empty.
     pub fn new(dim: usize, vector: usize) -> Result<RowPlan, ArgumentError> {
         let runs = dim.div_ceil(vector).max(1);
-        RowPlan::with_threads(dim, vector, runs.div_ceil(PER_THREAD).next_power_of_two().clamp(1, 1024))
+        let threads = runs.div_ceil(FEW).next_power_of_two().min(MANY_THREADS);
+        RowPlan::with_threads(dim, vector, if runs.div_ceil(threads) > MOST { 1024 } else { threads })
     }
 
     /// The same with so many threads to a row: a power of two, up to 1024.
