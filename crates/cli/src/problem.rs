@@ -6,6 +6,7 @@ use crate::operator::Operator;
 use crate::tensor_file::{self, Tensor as HostTensor};
 use rayon::prelude::*;
 use warpsmith::kernels::compare::{decode, encode};
+use warpsmith::kernels::random::Random;
 use warpsmith::kernels::rows::RowPlan;
 use warpsmith::kernels::{rms_norm, softmax};
 use warpsmith::runtime::{Bound, Device, Error, LaunchError, Tensor};
@@ -131,19 +132,10 @@ impl Problem {
     }
 }
 
-/// Normal random numbers, by Box and Muller from a linear congruential generator.
+/// Normal random numbers, each row from a seed of its own so that rows are drawn side by side.
 fn random(dtype: DType, shape: &[usize], seed: u64) -> HostTensor {
-    let rows = shape[..shape.len() - 1].iter().product::<usize>();
-    let dim = shape[shape.len() - 1];
-    let row = |r: usize| {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(r as u64 + 1);
-        let mut uniform = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-        };
-        let values: Vec<f64> =
-            (0..dim).map(|_| (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()).collect();
-        encode(dtype, &values)
-    };
+    let (rows, dim) = (shape[..shape.len() - 1].iter().product::<usize>(), shape[shape.len() - 1]);
+    let first = seed.wrapping_mul(1 << 32);
+    let row = |r: usize| encode(dtype, &Random::new(first.wrapping_add(r as u64 + 1)).normals(dim, 1.0));
     HostTensor { dtype, shape: shape.into(), bytes: (0..rows).into_par_iter().flat_map_iter(row).collect() }
 }

@@ -5,6 +5,7 @@
 
 use warpsmith_kernels::compare::encode;
 use warpsmith_kernels::gemm;
+use warpsmith_kernels::random::Random;
 use warpsmith_runtime::bench::{Settings, measure};
 use warpsmith_runtime::{Device, Tensor};
 use warpsmith_types::DType;
@@ -19,7 +20,7 @@ fn main() {
         [[8192, 8192, 8192], [4096, 4096, 4096], [8192, 8192, 1024], [2048, 2048, 8192], [16384, 4096, 4096]]
     {
         let tensor = |name, rows: usize, columns: usize, seed: u64| {
-            let bytes = encode(DType::BF16, &normals(rows * columns, seed));
+            let bytes = encode(DType::BF16, &Random::new(seed).normals(rows * columns, 1.0));
             Tensor::from_bytes(&device, name, DType::BF16, &[rows, columns], &bytes).expect("memory for the tensors")
         };
         let (a, b) = (tensor("a", m, k, 1), tensor("b", n, k, 2));
@@ -35,14 +36,4 @@ fn main() {
         let flops = 2.0 * m as f64 * n as f64 * k as f64;
         println!("{m:>6} {n:>6} {k:>6} {:>10.1} {:>9.1} {registers:>10}", time * 1e6, flops / time / 1e12);
     }
-}
-
-/// Normal random numbers, by Box and Muller from a linear congruential generator.
-fn normals(count: usize, seed: u64) -> Vec<f64> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut uniform = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    };
-    (0..count).map(|_| (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()).collect()
 }

@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{Placement, Random, device, matrix, output, rounded};
+use common::{Placement, device, fresh, matrix, output, rounded};
 use warpsmith_kernels::compare::{Tolerance, decode};
 use warpsmith_kernels::gemm;
 use warpsmith_kernels::gemm::reference;
+use warpsmith_kernels::random::Random;
 use warpsmith_runtime::Tensor;
 use warpsmith_types::DType;
 
@@ -13,7 +14,7 @@ use warpsmith_types::DType;
 const SUM: f64 = 1e-5;
 
 fn check(dtype: DType, [m, n, k]: [usize; 3]) {
-    let mut random = Random::new();
+    let mut random = fresh();
     let a = rounded(dtype, &random.normals(m * k, 1.0));
     let b = rounded(dtype, &random.normals(n * k, 1.0));
     // Rows are aligned to 16 bytes: 8 elements.

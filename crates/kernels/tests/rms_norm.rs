@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{DTYPES, LENGTHS, Placement, ROWS, Random, assert_right, device, matrix, output, rounded};
+use common::{DTYPES, LENGTHS, Placement, ROWS, assert_right, device, fresh, matrix, output, rounded};
 use warpsmith_kernels::rms_norm;
 use warpsmith_kernels::rms_norm::reference;
 use warpsmith_runtime::Tensor;
@@ -37,7 +37,7 @@ fn check(
 
 #[test]
 fn every_dtype_length_and_row_count() {
-    let mut random = Random::new();
+    let mut random = fresh();
     for dtype in DTYPES {
         for dim in LENGTHS {
             for rows in ROWS {
@@ -51,7 +51,7 @@ fn every_dtype_length_and_row_count() {
 
 #[test]
 fn without_a_weight_and_with_weights_of_other_dtypes() {
-    let mut random = Random::new();
+    let mut random = fresh();
     for dtype in DTYPES {
         for dim in [1, 100, 111, 4096, 4100] {
             let (values, weight) = (random.normals(3 * dim, 1.0), random.normals(dim, 1.0));
@@ -66,7 +66,7 @@ fn without_a_weight_and_with_weights_of_other_dtypes() {
 
 #[test]
 fn large_and_tiny_values() {
-    let mut random = Random::new();
+    let mut random = fresh();
     for dtype in DTYPES {
         // A norm above 1.8e19 overflows (and the row is 0, as documented); below 1e-3 `eps` counts.
         let largest = if dtype == DType::F16 { 6e4 } else { 1e17 };
@@ -92,7 +92,7 @@ fn a_norm_that_f32_does_not_hold_gives_zeros() {
 
 #[test]
 fn nan_passes_through_its_row_and_zeros_stay_zeros() {
-    let mut random = Random::new();
+    let mut random = fresh();
     for dtype in DTYPES {
         for dim in [1, 7, 1000, 4096, 4100] {
             let mut values = random.normals(3 * dim, 1.0);
@@ -105,7 +105,7 @@ fn nan_passes_through_its_row_and_zeros_stay_zeros() {
 
 #[test]
 fn strided_rows_and_unaligned_bases() {
-    let mut random = Random::new();
+    let mut random = fresh();
     for dtype in DTYPES {
         for (dim, stride, offset) in
             [(128, 136, 0), (128, 129, 0), (4096, 4096, 1), (4096, 4100, 2), (31, 64, 3), (1, 5, 1)]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{DTYPES, LENGTHS, Placement, ROWS, Random, assert_right, device, matrix, output, rounded};
+use common::{DTYPES, LENGTHS, Placement, ROWS, assert_right, device, fresh, matrix, output, rounded};
 use warpsmith_kernels::softmax;
 use warpsmith_kernels::softmax::reference;
 use warpsmith_runtime::Tensor;
@@ -23,7 +23,7 @@ fn check(what: &str, [input, out]: [DType; 2], rows: usize, dim: usize, at: Plac
 
 #[test]
 fn every_dtype_length_and_row_count() {
-    let mut random = Random::new();
+    let mut random = fresh();
     for dtype in DTYPES {
         for dim in LENGTHS {
             for rows in ROWS {
@@ -36,7 +36,7 @@ fn every_dtype_length_and_row_count() {
 
 #[test]
 fn large_and_tiny_values() {
-    let mut random = Random::new();
+    let mut random = fresh();
     for dtype in DTYPES {
         let largest = match dtype {
             DType::F16 => 65504.0,
@@ -55,7 +55,7 @@ fn large_and_tiny_values() {
 
 #[test]
 fn infinities_and_nan() {
-    let mut random = Random::new();
+    let mut random = fresh();
     for dtype in DTYPES {
         for dim in [1, 7, 100, 1000, 4096, 4100] {
             let mut values = random.normals(6 * dim, 1.0);
@@ -73,7 +73,7 @@ fn infinities_and_nan() {
 
 #[test]
 fn strided_rows_and_unaligned_bases() {
-    let mut random = Random::new();
+    let mut random = fresh();
     for dtype in DTYPES {
         for (dim, stride, offset) in
             [(128, 136, 0), (128, 129, 0), (4096, 4096, 1), (4096, 4100, 2), (31, 64, 3), (1, 5, 1)]
@@ -87,7 +87,7 @@ fn strided_rows_and_unaligned_bases() {
 
 #[test]
 fn input_and_output_of_different_dtypes() {
-    let mut random = Random::new();
+    let mut random = fresh();
     for input in DTYPES {
         for out in DTYPES {
             for dim in [100, 111, 4096] {
@@ -101,7 +101,7 @@ fn input_and_output_of_different_dtypes() {
 #[test]
 fn in_place() {
     let (rows, dim, at) = (5, 1000, Placement::dense(1000));
-    let values = rounded(DType::BF16, &Random::new().normals(rows * dim, 2.0));
+    let values = rounded(DType::BF16, &fresh().normals(rows * dim, 2.0));
     let mut x = matrix("x", DType::BF16, rows, dim, at, &values);
     let (before, view) = (x.to_bytes().unwrap(), x.arg().clone());
     let outcome = softmax(&view, x.arg_mut(), &device().default_stream()).unwrap();

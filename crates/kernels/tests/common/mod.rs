@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 use warpsmith_kernels::compare::{Tolerance, decode, encode, worst};
+use warpsmith_kernels::random::Random;
 use warpsmith_runtime::{Device, LaunchOutcome, Tensor};
 use warpsmith_types::{Chip, DType};
 
@@ -25,36 +26,15 @@ pub fn device() -> Device {
 }
 
 /// Random numbers that differ from run to run; `WARPSMITH_SEED` repeats a run.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new() -> Random {
-        static SEED: OnceLock<u64> = OnceLock::new();
-        let fresh = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |d| d.as_nanos() as u64);
-        let chosen = || std::env::var("WARPSMITH_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or_else(fresh);
-        Random(*SEED.get_or_init(|| {
-            let seed = chosen();
-            println!("WARPSMITH_SEED={seed}");
-            seed
-        }))
-    }
-
-    pub fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    pub fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.uniform() * n as f64) as usize % n
-    }
-
-    pub fn normals(&mut self, n: usize, scale: f64) -> Vec<f64> {
-        (0..n).map(|_| self.normal() * scale).collect()
-    }
+pub fn fresh() -> Random {
+    static SEED: OnceLock<u64> = OnceLock::new();
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |d| d.as_nanos() as u64);
+    let chosen = || std::env::var("WARPSMITH_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or_else(now);
+    Random::new(*SEED.get_or_init(|| {
+        let seed = chosen();
+        println!("WARPSMITH_SEED={seed}");
+        seed
+    }))
 }
 
 /// How a matrix lies in memory: rows `stride` apart, the first `offset` elements in.
