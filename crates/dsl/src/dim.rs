@@ -156,6 +156,11 @@ pub enum Stride {
 }
 
 impl Stride {
+    /// The number, when it is known now.
+    pub fn known(self) -> Option<i64> {
+        if let Stride::Static(n) = self { Some(n) } else { None }
+    }
+
     /// A number that divides it for sure; 0 for 0.
     pub fn divisor(self) -> i64 {
         match self {

@@ -3,7 +3,7 @@
 use crate::args::{Arguments, Params, Receiver, Signature};
 use crate::argument_error::ArgumentError;
 use crate::tma::TensorMap;
-use crate::trace::trace_with_maps;
+use crate::trace::trace_for;
 use std::time::{Duration, Instant};
 use warpsmith_ir::{Kernel as Program, LowerError, LowerOptions, Module, lower, optimize, verify};
 use warpsmith_types::{Report, Target};
@@ -91,7 +91,7 @@ pub struct Compiled {
     pub lower_time: Duration,
 }
 
-/// Traces a kernel for a signature, without passes: the program, and the tensor maps that it asks for.
+/// Traces a kernel for a signature and a target, without passes: the program, and the tensor maps that it asks for.
 ///
 /// # Errors
 /// A [`Report`] of the mistakes in the body.
@@ -99,11 +99,12 @@ pub fn trace_kernel<K: Kernel>(
     kernel: &K,
     signature: &Signature,
     launch: &Launch,
+    target: Target,
 ) -> Result<(Program, Vec<TensorMap>), Report> {
     let name: String =
         kernel.name().chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
     let body = || kernel.body(K::Args::receive(&mut Receiver::new(signature)));
-    let (mut program, maps) = trace_with_maps(&name, body)?;
+    let (mut program, maps) = trace_for(&name, target, body)?;
     program.block = Some(launch.block.map(|n| n as u32));
     Ok((program, maps))
 }
@@ -122,7 +123,7 @@ pub fn compile<K: Kernel>(
         return Err(CompileError::Arguments(arguments.errors().to_vec()));
     }
     let start = Instant::now();
-    let (mut program, tensor_maps) = trace_kernel(kernel, arguments.signature(), launch).map_err(CompileError::Body)?;
+    let (mut program, tensor_maps) = trace_kernel(kernel, arguments.signature(), launch, target).map_err(CompileError::Body)?;
     let trace_time = start.elapsed();
     let start = Instant::now();
     verify(&program).map_err(CompileError::Invalid)?;

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe, Location as RustLocation};
 use std::sync::Arc;
 use warpsmith_ir::{Block, Inst, Kernel, LocationId, Op, Param, RegisterId, SharedId, SharedVariable, Type, Value};
-use warpsmith_types::{DType, Diagnostic, Inlined, Location, Report};
+use warpsmith_types::{DType, Diagnostic, Inlined, Location, Report, Target};
 
 /// A place in the author's source.
 pub type Loc = &'static RustLocation<'static>;
@@ -80,6 +80,7 @@ pub(crate) struct Trace {
     shared_cursor: usize,
     /// The tensor maps that the host must pass, with their parameters.
     tensor_maps: Vec<(u32, TensorMap)>,
+    target: Target,
 }
 
 /// A helper that is running, and the chain of calls that led to it.
@@ -150,7 +151,7 @@ pub(crate) fn loop_block(f: impl FnOnce()) -> Block {
 }
 
 impl Trace {
-    fn new(name: &str, id: u32, passes: usize) -> Trace {
+    fn new(name: &str, target: Target, id: u32, passes: usize) -> Trace {
         Trace {
             id,
             kernel: Kernel { name: name.into(), ..Kernel::default() },
@@ -165,6 +166,7 @@ impl Trace {
             errors: vec![],
             shared_cursor: 0,
             tensor_maps: vec![],
+            target,
         }
     }
 
@@ -388,12 +390,24 @@ pub fn helper<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
 /// # Errors
 /// A [`Report`] of every mistake, each with its place in the author's source.
 pub fn trace(name: &str, body: impl Fn()) -> Result<Kernel, Report> {
-    trace_with_maps(name, body).map(|(kernel, _)| kernel)
+    trace_for(name, Target::SM_90A, body).map(|(kernel, _)| kernel)
+}
+
+/// The target that the kernel is compiled for: a Rust value, so that a Rust `if` takes the instructions that it has.
+///
+/// ```
+/// # use warpsmith_dsl::{prelude::*, Target};
+/// # trace("example", || {
+/// let lanes = if target().has(Target::SM_100A) { 8 } else { 4 };
+/// # }).unwrap();
+/// ```
+pub fn target() -> Target {
+    with(|t| t.target)
 }
 
 /// The same, with the tensor maps that a launch must pass behind the arguments, in this order.
-pub(crate) fn trace_with_maps(name: &str, body: impl Fn()) -> Result<(Kernel, Vec<TensorMap>), Report> {
-    let ((program, maps), (again, _)) = match (run(name, &body, 1), run(name, &body, 2)) {
+pub(crate) fn trace_for(name: &str, target: Target, body: impl Fn()) -> Result<(Kernel, Vec<TensorMap>), Report> {
+    let ((program, maps), (again, _)) = match (run(name, target, &body, 1), run(name, target, &body, 2)) {
         (Ok(program), Ok(again)) => (program, again),
         (Err(mut report), Err(again)) => {
             for d in again.diagnostics {
@@ -426,7 +440,7 @@ impl Drop for Pop {
     }
 }
 
-fn run(name: &str, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<TensorMap>), Report> {
+fn run(name: &str, target: Target, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<TensorMap>), Report> {
     static HOOK: std::sync::Once = std::sync::Once::new();
     HOOK.call_once(|| {
         let before = panic::take_hook();
@@ -440,7 +454,7 @@ fn run(name: &str, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<Tenso
     });
     let id = TRACES.get() + 1;
     TRACES.set(id);
-    STACK.with(|s| s.borrow_mut().push(Trace::new(name, id, passes)));
+    STACK.with(|s| s.borrow_mut().push(Trace::new(name, target, id, passes)));
     let pop = Pop;
     let outcome = panic::catch_unwind(AssertUnwindSafe(body));
     let (kernel, maps, mut diagnostics) = with(|t| {
