@@ -37,11 +37,12 @@ fn shuffle(kind: Shuffle, h: Handle, by: Handle, at: crate::trace::Loc) -> Handl
     let ty = type_of(h).unwrap_or(Type::U32);
     let record = |op: Op, args: &[Handle], types: &[Type]| with(|t| t.record(op, args, types, at));
     match ty {
-        Type::U16 | Type::F16 | Type::BF16 => {
-            let bits = record(Op::Bitcast, &[h], &[Type::U16])[0];
+        Type::U8 | Type::I8 | Type::U16 | Type::I16 | Type::F16 | Type::BF16 => {
+            let narrow = if ty.bits() == 8 { Type::U8 } else { Type::U16 };
+            let bits = record(Op::Bitcast, &[h], &[narrow])[0];
             let word = record(Op::Convert, &[bits], &[Type::U32])[0];
             let moved = record(Op::Shuffle(kind), &[word, by], &[Type::U32])[0];
-            let bits = record(Op::Convert, &[moved], &[Type::U16])[0];
+            let bits = record(Op::Convert, &[moved], &[narrow])[0];
             record(Op::Bitcast, &[bits], &[ty])[0]
         }
         Type::I64 | Type::U64 | Type::F64 => {
