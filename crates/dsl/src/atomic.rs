@@ -89,7 +89,11 @@ impl<T: Element> Pointer<T> {
     pub fn reduce(self, op: Atomic, x: impl Into<T>) {
         let x = x.into();
         if matches!(self.order, Some((Order::Acquire | Order::AcquireRelease, _))) {
-            return mistake("a reduction gives nothing back to acquire by", &[], "it is relaxed or releases; or `fetch_…`");
+            return mistake(
+                "a reduction gives nothing back to acquire by",
+                &[],
+                "it is relaxed or releases; or `fetch_…`",
+            );
         }
         let operation = format!("{}{}", op.name(), op.modifiers::<T>());
         let instruction = self.atomic("red", &operation, op.type_of::<T>());

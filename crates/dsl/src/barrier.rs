@@ -67,4 +67,3 @@ pub fn sync_cluster() {
 pub fn sleep_nanoseconds(duration: impl Into<U32>) {
     ptx("nanosleep.u32").arg(duration.into().h).emit();
 }
-

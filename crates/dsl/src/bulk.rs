@@ -70,10 +70,8 @@ impl Bulk {
         }
         let size = bytes::<T>(count);
         let multicast = if self.multicast.is_some() { ".multicast::cluster" } else { "" };
-        let name = format!(
-            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{multicast}{}",
-            self.hint()
-        );
+        let name =
+            format!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{multicast}{}", self.hint());
         let copy = ptx(name).at_offset(to.address, to.offset).at_offset(from.address, from.offset).arg(size);
         self.options(copy.at(barrier.address().h)).emit();
     }

@@ -1,7 +1,7 @@
 //! Bundles: what may cross a run-time branch or live in a `Var`. Scalars, fragments, and tuples of them.
 
 use crate::trace::Handle;
-use crate::value::{Bool, F32, F64, I32, I64, U32, U64};
+use crate::value::{Bool, F32, I32, I64, U32, U64};
 
 /// A few run-time values that travel together.
 pub trait Bundle: Clone {
@@ -58,4 +58,4 @@ macro_rules! host {
         }
     )*};
 }
-host!(f32 => F32, f64 => F64, usize => U32, i32 => I32, u64 => U64, i64 => I64, bool => Bool);
+host!(f32 => F32, usize => U32, i32 => I32, u64 => U64, i64 => I64, bool => Bool);

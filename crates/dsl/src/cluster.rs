@@ -6,7 +6,7 @@ use crate::mbarrier::RemoteMbarrier;
 use crate::pointer::{Element, Pointer};
 use crate::thread::Index3;
 use crate::trace::{Handle, emit, mistake};
-use crate::value::{U32, Scalar};
+use crate::value::U32;
 use warpsmith_ir::{Op, Space, Special, Type};
 
 fn special(special: Special) -> U32 {
@@ -68,10 +68,7 @@ impl<T: Element> Pointer<T> {
             return;
         }
         let vector = if N == 1 { String::new() } else { format!(".v{N}") };
-        let name = format!(
-            "st.async.shared::cluster.mbarrier::complete_tx::bytes{vector}.b{}",
-            T::TYPE.bits()
-        );
+        let name = format!("st.async.shared::cluster.mbarrier::complete_tx::bytes{vector}.b{}", T::TYPE.bits());
         let store = ptx(name).at_offset(self.address, self.offset);
         let handles: [Handle; N] = values.map(|x| x.handle());
         let store = if let [one] = handles[..] { store.arg(one) } else { store.args(&handles) };

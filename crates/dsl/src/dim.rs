@@ -1,5 +1,6 @@
 //! Extents and strides: Rust numbers where they are known when the kernel is traced, run-time values where not.
 
+use crate::cast::Cast;
 use crate::trace::emit;
 use crate::value::{Scalar, U32, U64};
 use std::ops::{Add, Div, Mul, Rem};

@@ -70,7 +70,6 @@ pub fn fence_async_shared() {
     ptx("fence.proxy.async.shared::cta").emit();
 }
 
-
 /// Publishes what this thread has changed of a tensor map in memory (`fence.proxy.tensormap::generic.release`, sm_90).
 #[track_caller]
 pub fn release_tensor_map(scope: Scope) {

@@ -4,7 +4,7 @@ use crate::machine::ptx;
 use crate::narrow::{BF16, E4M3, E5M2, E8M0, F16, U8, U16};
 use crate::rounding::{Rounding, pair};
 use crate::trace::{emit, target, with};
-use crate::value::{F32, Scalar, U32, U64, scalar};
+use crate::value::{F32, U32, U64, scalar};
 use std::ops::{Add, Mul, Neg, Sub};
 use std::panic::Location;
 use warpsmith_ir::{Op, Type};

@@ -6,7 +6,7 @@ use crate::trace::{Handle, emit, with};
 use crate::value::{Scalar, U32};
 use std::marker::PhantomData;
 use std::panic::Location;
-use warpsmith_ir::{Op, SharedId, SharedVariable, Space, Type};
+use warpsmith_ir::{Access, Op, SharedId, SharedVariable, Space, Type};
 
 /// An array in the block's shared memory. A declaration, so it may stand in a run-time loop: one array then, for all
 /// iterations.
@@ -65,7 +65,7 @@ impl<T: Scalar> Shared<T> {
     #[track_caller]
     pub fn get(&self, index: impl Into<Dim>) -> T {
         let (address, offset) = self.address(index.into());
-        let op = Op::Load { space: Space::Shared, offset, fill: None, read_only: false };
+        let op = Op::Load { space: Space::Shared, offset, fill: None, access: Access::PLAIN };
         T::from_handle(emit(op, &[address], T::TYPE))
     }
 
@@ -75,7 +75,7 @@ impl<T: Scalar> Shared<T> {
         let (address, offset) = self.address(index.into());
         let x = x.into();
         let at = Location::caller();
-        let op = Op::Store { space: Space::Shared, offset, guarded: false };
+        let op = Op::Store { space: Space::Shared, offset, guarded: false, access: Access::PLAIN };
         with(|t| t.record(op, &[address, x.handle()], &[], at));
     }
 }

@@ -3,6 +3,7 @@
 //! A thread-local stack of traces is the context of every operation. An operation borrows it for one step only, so the
 //! author's closures always run without it. Mistakes are collected; what a mistake gives is *poison*, which is silent.
 
+use crate::debug::Messages;
 use crate::replay::difference;
 use crate::tma::TensorMap;
 use rustc_hash::FxHashMap;
@@ -81,6 +82,7 @@ pub(crate) struct Trace {
     /// The tensor maps that the host must pass, with their parameters.
     tensor_maps: Vec<(u32, TensorMap)>,
     target: Target,
+    pub(crate) messages: Messages,
 }
 
 /// A helper that is running, and the chain of calls that led to it.
@@ -151,7 +153,7 @@ pub(crate) fn loop_block(f: impl FnOnce()) -> Block {
 }
 
 impl Trace {
-    fn new(name: &str, target: Target, id: u32, passes: usize) -> Trace {
+    fn new(name: &str, options: Tracing, id: u32, passes: usize) -> Trace {
         Trace {
             id,
             kernel: Kernel { name: name.into(), ..Kernel::default() },
@@ -166,7 +168,8 @@ impl Trace {
             errors: vec![],
             shared_cursor: 0,
             tensor_maps: vec![],
-            target,
+            target: options.target,
+            messages: options.messages,
         }
     }
 
@@ -390,7 +393,22 @@ pub fn helper<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
 /// # Errors
 /// A [`Report`] of every mistake, each with its place in the author's source.
 pub fn trace(name: &str, body: impl Fn()) -> Result<Kernel, Report> {
-    trace_for(name, Target::SM_90A, body).map(|(kernel, _)| kernel)
+    trace_for(name, Tracing::default(), body).map(|(kernel, _)| kernel)
+}
+
+/// What a trace is told besides the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tracing {
+    /// The target that is compiled for.
+    pub target: Target,
+    /// Whether messages and assertions are compiled in.
+    pub messages: Messages,
+}
+
+impl Default for Tracing {
+    fn default() -> Tracing {
+        Tracing { target: Target::SM_90A, messages: Messages::Off }
+    }
 }
 
 /// The target that the kernel is compiled for: a Rust value, so that a Rust `if` takes the instructions that it has.
@@ -406,8 +424,8 @@ pub fn target() -> Target {
 }
 
 /// The same, with the tensor maps that a launch must pass behind the arguments, in this order.
-pub(crate) fn trace_for(name: &str, target: Target, body: impl Fn()) -> Result<(Kernel, Vec<TensorMap>), Report> {
-    let ((program, maps), (again, _)) = match (run(name, target, &body, 1), run(name, target, &body, 2)) {
+pub(crate) fn trace_for(name: &str, options: Tracing, body: impl Fn()) -> Result<(Kernel, Vec<TensorMap>), Report> {
+    let ((program, maps), (again, _)) = match (run(name, options, &body, 1), run(name, options, &body, 2)) {
         (Ok(program), Ok(again)) => (program, again),
         (Err(mut report), Err(again)) => {
             for d in again.diagnostics {
@@ -440,7 +458,7 @@ impl Drop for Pop {
     }
 }
 
-fn run(name: &str, target: Target, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<TensorMap>), Report> {
+fn run(name: &str, options: Tracing, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<TensorMap>), Report> {
     static HOOK: std::sync::Once = std::sync::Once::new();
     HOOK.call_once(|| {
         let before = panic::take_hook();
@@ -454,7 +472,7 @@ fn run(name: &str, target: Target, body: &impl Fn(), passes: usize) -> Result<(K
     });
     let id = TRACES.get() + 1;
     TRACES.set(id);
-    STACK.with(|s| s.borrow_mut().push(Trace::new(name, target, id, passes)));
+    STACK.with(|s| s.borrow_mut().push(Trace::new(name, options, id, passes)));
     let pop = Pop;
     let outcome = panic::catch_unwind(AssertUnwindSafe(body));
     let (kernel, maps, mut diagnostics) = with(|t| {

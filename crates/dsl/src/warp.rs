@@ -4,9 +4,9 @@ use crate::bundle::Bundle;
 use crate::machine::ptx;
 use crate::trace::{Handle, Loc, emit, mistake, target, type_of, with};
 use crate::value::{Bool, F32, I32, U32};
-use warpsmith_types::Target;
 use std::panic::Location;
 use warpsmith_ir::{Binary, Comparison, Op, Shuffle, Special, Type};
+use warpsmith_types::Target;
 
 /// Every lane.
 const ALL: i64 = 0xffff_ffff;
