@@ -44,6 +44,7 @@ pub mod packed;
 pub mod part;
 pub mod pipeline;
 pub mod pointer;
+mod precise;
 pub mod reduce;
 mod replay;
 pub mod roles;
