@@ -15,6 +15,7 @@
 //! | [`frag`], [`shared`], [`reduce`] | registers, shared memory, reductions |
 //! | [`warp`], [`barrier`] | what lanes do together; how threads, blocks and engines wait for each other |
 //! | [`smem`], [`pipeline`], [`wgmma`], [`roles`], [`schedule`], [`output`] | a Hopper matrix kernel: shared tiles, TMA rings, MMAs, warp roles, persistent tiles, the way out |
+//! | [`cute`] | tensors with layouts, tiled copies, tiled matrix instructions |
 //! | [`args`], [`kernel`] | arguments, signatures, the [`Kernel`] trait, compiling |
 
 pub mod args;
@@ -22,6 +23,7 @@ mod argument_error;
 pub mod barrier;
 mod bits;
 pub mod bundle;
+pub mod cute;
 pub mod dim;
 pub mod flow;
 pub mod frag;
