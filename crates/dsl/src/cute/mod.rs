@@ -8,7 +8,7 @@
 //! | `make_tensor(make_smem_ptr(…), layout)` | [`SmemTensor::new`] with [`smem_layout`] |
 //! | `local_tile(A, …)` | [`Tensor::tile`](crate::Tensor::tile) |
 //! | `make_tiled_copy`, `make_tiled_copy_A` … | [`make_tiled_copy`], [`make_tiled_copy_a`] … |
-//! | `thr_copy.partition_S`, `retile` | [`ThreadCopy::partition_s`], [`ThreadCopy::retile`] |
+//! | `thr_copy.partition_S`, `retile_D` | [`ThreadCopy::partition_s`], [`ThreadCopy::retile_d`] |
 //! | `partition_fragment_A`, `partition_fragment_C` | [`ThreadMma::make_fragment_a`], [`ThreadMma::make_fragment_c`] |
 //! | `make_identity_tensor`, `copy_if` | [`identity`], [`copy_if`] |
 //! | `copy`, `gemm`, `clear` | [`copy()`], [`gemm()`], [`RmemTensor::clear`] |
@@ -25,6 +25,7 @@ mod offset;
 mod partition;
 mod plain;
 mod register_tensor;
+mod ring;
 mod shared_tensor;
 
 pub use coordinates::{Coordinates, Identity, Predicates, identity};
@@ -38,5 +39,6 @@ pub use make::{
 };
 pub use partition::{Partition, Scheme, ThreadCopy, ThreadMma};
 pub use register_tensor::RmemTensor;
+pub use ring::CpAsyncRing;
 pub use shared_tensor::SmemTensor;
 pub use warpsmith_layout::atom::{CopyAtom, Major, MmaAtom, SharedSwizzle, TiledCopy, TiledMma};

@@ -66,11 +66,14 @@ pub trait ThreadCopy {
     /// What `thread` gets or writes of `t`.
     #[track_caller]
     fn partition_d<T: Partition>(&self, t: &T, thread: U32) -> T::Part;
-    /// The registers of a fragment in the order of this copy's values.
+    /// The registers of a fragment that this copy reads, in the order of its values.
     #[track_caller]
-    fn retile(&self, fragment: &RmemTensor) -> RmemTensor;
+    fn retile_s(&self, fragment: &RmemTensor) -> RmemTensor;
+    /// The registers of a fragment that this copy writes, in the order of its values.
+    #[track_caller]
+    fn retile_d(&self, fragment: &RmemTensor) -> RmemTensor;
     /// Threads that take part.
-    fn threads(&self) -> usize;
+    fn thread_count(&self) -> usize;
 }
 
 impl ThreadCopy for TiledCopy {
@@ -78,19 +81,25 @@ impl ThreadCopy for TiledCopy {
     fn partition_s<T: Partition>(&self, t: &T, thread: U32) -> T::Part {
         let cut = |layout: &Layout, thread: Int| self.partition_source(layout, thread);
         let what = format!("the copy moves tiles of {}", self.tile());
-        t.partition(&Scheme { cut: &cut, threads: ThreadCopy::threads(self) as i64, thread, what })
+        t.partition(&Scheme { cut: &cut, threads: self.thread_count() as i64, thread, what })
     }
 
     #[track_caller]
     fn partition_d<T: Partition>(&self, t: &T, thread: U32) -> T::Part {
         let cut = |layout: &Layout, thread: Int| self.partition_target(layout, thread);
         let what = format!("the copy moves tiles of {}", self.tile());
-        t.partition(&Scheme { cut: &cut, threads: ThreadCopy::threads(self) as i64, thread, what })
+        t.partition(&Scheme { cut: &cut, threads: self.thread_count() as i64, thread, what })
     }
 
     #[track_caller]
-    fn retile(&self, fragment: &RmemTensor) -> RmemTensor {
-        match TiledCopy::retile(self, fragment.layout()) {
+    fn retile_s(&self, fragment: &RmemTensor) -> RmemTensor {
+        self.retile_d(fragment)
+    }
+
+    // Registers are numbered by the copy's reference layout, whichever side they are.
+    #[track_caller]
+    fn retile_d(&self, fragment: &RmemTensor) -> RmemTensor {
+        match self.retile(fragment.layout()) {
             Ok(layout) => fragment.around(layout),
             Err(e) => {
                 let message = format!("a fragment {} is not what `{}` moves: {e}", fragment.layout(), self.atom().name);
@@ -100,7 +109,7 @@ impl ThreadCopy for TiledCopy {
         }
     }
 
-    fn threads(&self) -> usize {
+    fn thread_count(&self) -> usize {
         self.tv().mode(0).and_then(|m| m.size()).unwrap_or(1) as usize
     }
 }
@@ -131,7 +140,7 @@ pub trait ThreadMma {
     #[track_caller]
     fn accumulator_as_a(&self, sums: Frag<F32>, of: &TiledMma, tile: [usize; 2]) -> RmemTensor;
     /// Threads that take part.
-    fn threads(&self) -> usize;
+    fn thread_count(&self) -> usize;
 }
 
 /// A thread's part of an operand.
@@ -140,7 +149,7 @@ fn part<T: Partition>(mma: &TiledMma, operand: Operand, t: &T, thread: U32) -> T
     let cut = |layout: &Layout, thread: Int| mma.partition(operand, layout, thread);
     let tile = mma.tile_of(operand).map_or(String::new(), |t| t.to_string());
     let what = format!("the matrix instructions take tiles of {tile} of {operand:?}");
-    t.partition(&Scheme { cut: &cut, threads: ThreadMma::threads(mma) as i64, thread, what })
+    t.partition(&Scheme { cut: &cut, threads: mma.thread_count() as i64, thread, what })
 }
 
 #[track_caller]
@@ -215,8 +224,8 @@ impl ThreadMma for TiledMma {
         }
         out
     }
-    fn threads(&self) -> usize {
-        TiledMma::threads(self).size().unwrap_or(1) as usize
+    fn thread_count(&self) -> usize {
+        self.threads().size().unwrap_or(1) as usize
     }
 }
 
@@ -226,8 +235,8 @@ fn same_places(c: &TiledMma, a: &TiledMma, [rows, columns]: [usize; 2]) -> Resul
     let (of_c, of_a) = (c.partition(Operand::C, &tile, 0)?.0, a.partition(Operand::A, &tile, 0)?.0);
     let (values_c, values_a) = (of_c.table()?, of_a.table()?);
     let differ = |what: &str| LayoutError::Unsupported(what.into());
-    let threads = ThreadMma::threads(c);
-    if threads != ThreadMma::threads(a) {
+    let threads = c.thread_count();
+    if threads != a.thread_count() {
         return Err(differ("they have different numbers of threads"));
     }
     // Offsets are sums of a thread's and a value's: comparing each by itself compares all.
