@@ -2,7 +2,7 @@
 
 use super::coordinates::Predicates;
 use super::global_part::{GmemPart, Inside, Reach};
-use super::instruction::{CopyKind, copy_of};
+use super::instruction::{CopyKind, copy_of, uncovered};
 use super::plain::{Move, move_elements};
 use super::register_tensor::RmemTensor;
 use super::shared_tensor::SmemTensor;
@@ -85,7 +85,8 @@ pub fn copy(copy: &TiledCopy, from: &impl CopySide, to: &impl CopySide) {
     run(copy, from.side(), to.side(), None);
 }
 
-/// [`copy`], only of the vectors for which the predicate holds; others read as zero and are not written.
+/// [`copy`], only of the vectors for which the predicate holds. What is read from memory is zero for others; they are not
+/// written to global memory, nor from registers.
 #[track_caller]
 pub fn copy_if(copy: &TiledCopy, predicates: &Predicates, from: &impl CopySide, to: &impl CopySide) {
     run(copy, from.side(), to.side(), Some(predicates));
@@ -133,6 +134,9 @@ fn run(copy: &TiledCopy, from: Side<'_>, to: Side<'_>, predicates: Option<&Predi
         Ok(kind) => kind,
         Err(problem) => return mistake(problem, &[], "see `copy_atom`"),
     };
+    if let Some(problem) = uncovered(copy) {
+        return mistake(problem, &[], "give threads and values that whole instructions cover");
+    }
     let whole = |side: Side<'_>, vector: usize| side.len().is_multiple_of(vector);
     if from.dtype() != to.dtype() || matches!(kind, CopyKind::Plain | CopyKind::Async { .. }) {
         if !fit(from, to) {
@@ -171,7 +175,8 @@ fn run(copy: &TiledCopy, from: Side<'_>, to: Side<'_>, predicates: Option<&Predi
         }
         (_, from, to) => {
             let message = format!("`{}` does not copy from `{}` to `{}`", atom.name, from.name(), to.name());
-            let help = "cp.async goes from global to shared memory, ldmatrix from shared memory to registers, stmatrix back";
+            let help =
+                "cp.async goes from global to shared memory, ldmatrix from shared memory to registers, stmatrix back";
             mistake(message, &[("the copy", at)], help);
         }
     });
@@ -236,7 +241,10 @@ fn copy_async(
     for (i, (first, vector_steps)) in firsts.into_iter().zip(steps.chunks(vector)).enumerate() {
         let step = vector_steps[0];
         let neighbours = |mode: usize| {
-            vector_steps.iter().enumerate().all(|(j, s)| s[mode] == step[mode] + j as i64 && s[1 - mode] == step[1 - mode])
+            vector_steps
+                .iter()
+                .enumerate()
+                .all(|(j, s)| s[mode] == step[mode] + j as i64 && s[1 - mode] == step[1 - mode])
         };
         let Some(mode) = dense.filter(|&mode| vector == 1 || neighbours(mode)) else {
             let message = format!("{vector} elements of `{}` that one cp.async moves are no neighbours", from.name());

@@ -27,14 +27,17 @@ pub fn gemm(mma: &TiledMma, sums: &RmemTensor, a: &RmemTensor, b: &RmemTensor) {
     }
     let (a_parts, b_parts, c_parts) = match (grid(a), grid(b), grid(sums)) {
         (Some(a), Some(b), Some(c)) => (a, b, c),
-        _ => return mistake("fragments that take words apart, or of more than three modes", &[], "slice by whole modes"),
+        _ => {
+            return mistake("fragments that take words apart, or of more than three modes", &[], "slice by whole modes");
+        }
     };
     let atom = mma.atom();
     let values = |l: &Layout| l.mode(1).and_then(|m| m.size()).unwrap_or(0);
     let whole = [(a, &a_parts, &atom.a), (b, &b_parts, &atom.b), (sums, &c_parts, &atom.c)];
     for (fragment, parts, layout) in whole {
         if parts.values != values(layout) {
-            let message = format!("`{}` takes {} values of a fragment {}", atom.name, values(layout), fragment.layout());
+            let message =
+                format!("`{}` takes {} values of a fragment {}", atom.name, values(layout), fragment.layout());
             return mistake(message, &[], "make fragments by `make_fragment_a` and its siblings");
         }
     }

@@ -196,7 +196,8 @@ impl GmemPart {
     /// Notes that a vector can not be moved as one.
     #[track_caller]
     pub(crate) fn misaligned(&self, bytes: i64, known: i64, at: Option<Loc>) {
-        let message = format!("`{}` is copied {bytes} bytes at a time, and known to be aligned to {known}", self.name());
+        let message =
+            format!("`{}` is copied {bytes} bytes at a time, and known to be aligned to {known}", self.name());
         let notes = at.map(|at| ("the copy", at));
         mistake(message, notes.as_slice(), "let the plan refuse such arguments, or take a narrower copy");
     }

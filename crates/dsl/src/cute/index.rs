@@ -69,6 +69,10 @@ pub(crate) fn coordinate(layout: &Layout, modes: &[At]) -> Result<(Coord, Vec<Of
             }
         })
     };
+    // A layout of one mode has no tuple.
+    if let ([at], true) = (modes, layout.is_leaf()) {
+        return Ok((Tuple::leaf(index(0, at)?), variables));
+    }
     let coord = modes.iter().enumerate().map(|(i, at)| index(i, at)).collect::<Result<Vec<_>, LayoutError>>()?;
     Ok((Tuple::flat(coord), variables))
 }

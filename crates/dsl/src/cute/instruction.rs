@@ -1,6 +1,7 @@
 //! From an atom's name to its instruction.
 
-use warpsmith_layout::atom::{CopyAtom, MmaAtom};
+use warpsmith_layout::Layout;
+use warpsmith_layout::atom::{CopyAtom, MmaAtom, TiledCopy};
 use warpsmith_types::DType;
 
 /// What a copy atom does.
@@ -49,6 +50,20 @@ pub(crate) fn copy_of(atom: &CopyAtom) -> Result<CopyKind, String> {
         "SM75_U32x1_MOVM_T" => Err(format!("`{name}` moves between registers of lanes, not between tensors")),
         _ => Ok(CopyKind::Plain),
     }
+}
+
+/// Why an atom does not cover the threads and values of a tiled copy, if so.
+pub(crate) fn uncovered(copy: &TiledCopy) -> Option<String> {
+    let sizes = |l: &Layout| Some((l.mode(0).ok()?.size().ok()?, l.mode(1).ok()?.size().ok()?));
+    let ((threads, values), (atom_threads, atom_values)) = (sizes(copy.tv())?, sizes(&copy.atom().reference)?);
+    if threads % atom_threads == 0 && values % atom_values == 0 {
+        return None;
+    }
+    Some(format!(
+        "`{}` moves {atom_values} elements of each of {atom_threads} threads; {threads} threads of {values} elements are \
+         no whole number of it",
+        copy.atom().name
+    ))
 }
 
 /// A matrix instruction of a warp.
@@ -114,10 +129,7 @@ mod tests {
         assert_eq!(of("SM80_16x8x32_S32S8S8S32_TN").unwrap().dtypes, [DType::I8, DType::I8, DType::I32]);
         assert!(of("SM90_64x64x16_F32F16F16_SS").unwrap_err().contains("is no mma.sync"));
         let copy = |name: &str| copy_of(&CopyAtom::named(name).unwrap());
-        assert_eq!(
-            copy("SM80_CP_ASYNC_CACHEALWAYS<uint64_t>"),
-            Ok(CopyKind::Async { past_l1: false, bytes: 8 })
-        );
+        assert_eq!(copy("SM80_CP_ASYNC_CACHEALWAYS<uint64_t>"), Ok(CopyKind::Async { past_l1: false, bytes: 8 }));
         assert!(copy("SM80_CP_ASYNC_CACHEGLOBAL<uint64_t>").unwrap_err().contains("cp.async.cg 16"));
         assert_eq!(copy("SM90_U16x4_STSM_T"), Ok(CopyKind::StoreMatrix { count: 2, transposed: true }));
     }

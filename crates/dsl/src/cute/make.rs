@@ -1,5 +1,6 @@
 //! Making atoms, layouts and tiled instructions in a kernel's body: what can not be is a mistake at the author's line.
 
+use super::instruction::uncovered;
 use crate::trace::mistake;
 use warpsmith_layout::atom::{CopyAtom, Major, MmaAtom, Operand, SharedAtom, SharedSwizzle, TiledCopy, TiledMma};
 use warpsmith_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Strides, Tiler};
@@ -26,7 +27,8 @@ impl<S: Into<IntTuple>, D: Into<Strides>> IntoLayout for (S, D) {
 #[track_caller]
 pub fn copy_atom(name: &str, dtype: DType) -> CopyAtom {
     let atom = CopyAtom::named(name).and_then(|a| a.values(dtype.bits() as i64));
-    let single = || CopyAtom { name: "one element".into(), threads: one(), source: one(), target: one(), reference: one() };
+    let single =
+        || CopyAtom { name: "one element".into(), threads: one(), source: one(), target: one(), reference: one() };
     atom.unwrap_or_else(|e| {
         mistake(format!("no copy of {dtype} by `{name}`: {e}"), &[], "names are CUTLASS': `SM75_U32x4_LDSM_N`");
         single()
@@ -60,7 +62,8 @@ fn pair() -> Layout {
 
 /// What a mistake gives.
 fn nothing() -> TiledCopy {
-    let single = CopyAtom { name: "one element".into(), threads: one(), source: pair(), target: pair(), reference: pair() };
+    let single =
+        CopyAtom { name: "one element".into(), threads: one(), source: pair(), target: pair(), reference: pair() };
     TiledCopy::from_tv(single, pair(), (1, 1))
 }
 
@@ -68,19 +71,33 @@ fn nothing() -> TiledCopy {
 #[track_caller]
 pub fn make_tiled_copy(atom: CopyAtom, threads: impl IntoLayout, values: impl IntoLayout) -> TiledCopy {
     let made = threads.layout().and_then(|t| Ok((t, values.layout()?)));
-    made.and_then(|(t, v)| TiledCopy::new(atom, &t, &v)).unwrap_or_else(|e| {
+    let copy = made.and_then(|(t, v)| TiledCopy::new(atom, &t, &v)).unwrap_or_else(|e| {
         mistake(format!("no tiled copy: {e}"), &[], "threads and values are layouts over (rows, columns)");
         nothing()
-    })
+    });
+    covered(copy)
+}
+
+/// The copy, if its atom covers it.
+#[track_caller]
+fn covered(copy: TiledCopy) -> TiledCopy {
+    match uncovered(&copy) {
+        Some(problem) => {
+            mistake(problem, &[], "give threads and values that whole instructions cover");
+            nothing()
+        }
+        None => copy,
+    }
 }
 
 #[track_caller]
 fn for_operand(atom: CopyAtom, mma: &TiledMma, operand: Operand) -> TiledCopy {
     let name = atom.name.clone();
-    TiledCopy::for_mma(atom, mma, operand).unwrap_or_else(|e| {
+    let copy = TiledCopy::for_mma(atom, mma, operand).unwrap_or_else(|e| {
         mistake(format!("`{name}` can not move fragments of {operand:?}: {e}"), &[], "see `TiledCopy::for_mma`");
         nothing()
-    })
+    });
+    covered(copy)
 }
 
 /// The copy that fills fragments of A.
@@ -127,7 +144,11 @@ pub fn smem_layout(dtype: DType, major: Major, swizzle: SharedSwizzle, shape: im
     };
     let made = atom.tile(bits, shape.clone(), Some(order)).and_then(|layout| atom.with_swizzle(bits, layout));
     made.unwrap_or_else(|e| {
-        mistake(format!("no shared layout {shape} of {dtype}: {e}"), &[], "extents are multiples of the swizzle's block");
+        mistake(
+            format!("no shared layout {shape} of {dtype}: {e}"),
+            &[],
+            "extents are multiples of the swizzle's block",
+        );
         ComposedLayout::from(Layout::one())
     })
 }

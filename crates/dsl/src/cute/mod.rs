@@ -14,6 +14,7 @@
 //! | `copy`, `gemm`, `clear` | [`copy()`], [`gemm()`], [`RmemTensor::clear`] |
 //! | `cp_async_fence`, `cp_async_wait<N>` | [`cp_async_fence`], [`cp_async_wait`], or a ring |
 
+mod arena;
 mod coordinates;
 mod copy;
 mod gemm;
@@ -28,6 +29,7 @@ mod register_tensor;
 mod ring;
 mod shared_tensor;
 
+pub use arena::SmemArena;
 pub use coordinates::{Coordinates, Identity, Predicates, identity};
 pub use copy::{CopySide, Side, autovec_copy, copy, copy_if, cp_async_fence, cp_async_wait};
 pub use gemm::gemm;

@@ -49,16 +49,18 @@ fn allows(side: Side<'_>, width: i64) -> bool {
     let bytes = width * side.dtype().bytes() as i64;
     match side {
         Side::Register(_) => true,
-        Side::Shared(t) => t.layout.table().unwrap_or_default().chunks(width as usize).all(|run| {
-            run.iter().enumerate().all(|(i, p)| *p == run[0] + i as i64) && t.run(run[0]) % width == 0
-        }),
+        Side::Shared(t) => t
+            .layout
+            .table()
+            .unwrap_or_default()
+            .chunks(width as usize)
+            .all(|run| run.iter().enumerate().all(|(i, p)| *p == run[0] + i as i64) && t.run(run[0]) % width == 0),
         Side::Global(t) => {
             let Some(mode) = t.dense_mode() else { return false };
             t.steps().unwrap_or_default().chunks(width as usize).all(|run| {
                 let first = run[0];
-                let along = |(j, s): (usize, &[i64; 2])| {
-                    s[mode] == first[mode] + j as i64 && s[1 - mode] == first[1 - mode]
-                };
+                let along =
+                    |(j, s): (usize, &[i64; 2])| s[mode] == first[mode] + j as i64 && s[1 - mode] == first[1 - mode];
                 run.iter().enumerate().all(along)
                     && t.align(first) % bytes == 0
                     && t.extent_divisor(mode, first[mode]) % width == 0
@@ -164,7 +166,8 @@ fn write(m: &Move<'_>, width: usize, words: Vec<Handle>) {
             } else {
                 let wide = |h: &Handle| with(|t| t.record(Op::Convert, &[*h], &[Type::U32], at)[0]);
                 let pack = |pair: &[Handle]| {
-                    let (low, high) = (crate::value::U32 { h: wide(&pair[0]) }, crate::value::U32 { h: wide(&pair[1]) });
+                    let (low, high) =
+                        (crate::value::U32 { h: wide(&pair[0]) }, crate::value::U32 { h: wide(&pair[1]) });
                     (low | (high << 16)).h
                 };
                 words.chunks_exact(2).map(pack).collect()
@@ -176,8 +179,10 @@ fn write(m: &Move<'_>, width: usize, words: Vec<Handle>) {
         Side::Shared(t) => {
             let places = t.layout.table().unwrap_or_default();
             for ((i, place), data) in places.into_iter().enumerate().step_by(width).zip(words.chunks(count)) {
+                // From memory, what the predicate leaves out has been read as zero.
+                let allowed = if matches!(m.from, Side::Register(_)) { m.allowed(i) } else { Inside::Always };
                 let (address, offset) = shared(t, place);
-                store(Space::Shared, address, offset, m.allowed(i), data);
+                store(Space::Shared, address, offset, allowed, data);
             }
         }
         Side::Global(t) => {

@@ -92,7 +92,11 @@ impl RmemTensor {
             return self.clone();
         };
         let Dim::Static(n) = offset.value else {
-            mistake("registers are indexed at run time", &[], "unroll with a Rust loop, or keep the tensor in shared memory");
+            mistake(
+                "registers are indexed at run time",
+                &[],
+                "unroll with a Rust loop, or keep the tensor in shared memory",
+            );
             return self.clone();
         };
         RmemTensor { layout, offset: self.offset + n, ..self.clone() }
@@ -105,7 +109,8 @@ impl RmemTensor {
         let places = self.layout.table().ok()?;
         let chunks = places.chunks(per_word).map(|chunk| {
             let first = chunk[0] + self.offset;
-            let whole = first % per_word as i64 == 0 && chunk.iter().enumerate().all(|(i, p)| *p == chunk[0] + i as i64);
+            let whole =
+                first % per_word as i64 == 0 && chunk.iter().enumerate().all(|(i, p)| *p == chunk[0] + i as i64);
             whole.then_some(RegisterId(self.first.0 + (first / per_word as i64) as u32))
         });
         chunks.collect()
@@ -161,7 +166,11 @@ impl RmemTensor {
         }
         let words = self.whole_words().unwrap_or_default();
         if words.len() != value.words.len() {
-            return mistake("elements that do not share words set to packed registers", &[], "load them by whole words");
+            return mistake(
+                "elements that do not share words set to packed registers",
+                &[],
+                "load them by whole words",
+            );
         }
         for (register, h) in words.into_iter().zip(value.words) {
             with(|t| t.record(Op::Set(register), &[h], &[], at));

@@ -31,7 +31,11 @@ impl CpAsyncRing {
     #[track_caller]
     pub fn new(stages: usize) -> CpAsyncRing {
         if stages < 2 {
-            mistake(format!("a ring of {stages} stages"), &[], "one stage is read while another is filled: two or more");
+            mistake(
+                format!("a ring of {stages} stages"),
+                &[],
+                "one stage is read while another is filled: two or more",
+            );
         }
         CpAsyncRing { stages: stages.max(2) }
     }

@@ -219,7 +219,8 @@ impl SmemTensor {
     pub fn put(&self, coordinate: impl Cut, x: impl Into<Frag>) {
         let (at, x) = (Location::caller(), x.into().data());
         if x.dtype != self.dtype || x.elements != 1 {
-            let message = format!("{} elements of {} stored to one of `{}`, {}", x.elements, x.dtype, self.name, self.dtype);
+            let message =
+                format!("{} elements of {} stored to one of `{}`, {}", x.elements, x.dtype, self.name, self.dtype);
             return mistake(message, &[], "store one element of the tensor's dtype");
         }
         if element_type(self.dtype).is_none() {
