@@ -14,7 +14,7 @@
 //! | [`dim`], [`tensor`], [`tv`], [`part`] | extents, views, thread-value layouts, a thread's part |
 //! | [`frag`], [`shared`], [`reduce`] | registers, shared memory, reductions |
 //! | [`warp`], [`barrier`] | what lanes do together; how threads, blocks and engines wait for each other |
-//! | [`smem`], [`pipeline`], [`wgmma`], [`roles`], [`schedule`], [`output`] | a Hopper matrix kernel: shared tiles, TMA rings, MMAs, warp roles, persistent tiles, the way out |
+//! | [`smem`], [`pipeline`], [`wgmma`], [`warpgroup`], [`roles`], [`schedule`], [`output`] | a Hopper matrix kernel: shared tiles, TMA rings, MMAs, warp roles, persistent tiles, the way out |
 //! | [`cute`] | tensors with layouts, tiled copies, tiled matrix instructions |
 //! | [`args`], [`kernel`] | arguments, signatures, the [`Kernel`] trait, compiling |
 
@@ -46,6 +46,7 @@ pub mod trace;
 pub mod tv;
 pub mod value;
 pub mod warp;
+pub mod warpgroup;
 pub mod wgmma;
 
 pub use args::{Arguments, DeviceId, Extent, Params, Receiver, Signature, TensorArg};
@@ -78,6 +79,7 @@ pub use warp::{
     active_lanes, all_lanes, any_lane, ballot, elect, match_lanes, shuffle_down, shuffle_from, shuffle_up, shuffle_xor,
     sync_warp, warp_idx,
 };
+pub use warpgroup::{RegisterA, WarpgroupMma};
 pub use warpsmith_macros::KernelArgs;
 pub use warpsmith_types::{DType, Report, Target};
 pub use wgmma::{Acc, Mma, Pending};
@@ -124,6 +126,7 @@ pub mod prelude {
         active_lanes, all_lanes, any_lane, ballot, elect, match_lanes, shuffle_down, shuffle_from, shuffle_up,
         shuffle_xor, sync_warp, warp_idx,
     };
+    pub use crate::warpgroup::{RegisterA, WarpgroupMma};
     pub use crate::wgmma::{Acc, Mma};
     pub use warpsmith_macros::KernelArgs;
     pub use warpsmith_types::DType;

@@ -28,7 +28,11 @@ pub fn gemm(mma: &TiledMma, sums: &RmemTensor, a: &RmemTensor, b: &RmemTensor) {
     let (a_parts, b_parts, c_parts) = match (grid(a), grid(b), grid(sums)) {
         (Some(a), Some(b), Some(c)) => (a, b, c),
         _ => {
-            return mistake("fragments that take words apart, or of more than three modes", &[], "slice by whole modes");
+            return mistake(
+                "fragments that take words apart, or of more than three modes",
+                &[],
+                "slice by whole modes",
+            );
         }
     };
     let atom = mma.atom();

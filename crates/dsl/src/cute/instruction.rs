@@ -103,6 +103,23 @@ pub(crate) fn mma_of(atom: &MmaAtom) -> Result<MmaInstruction, String> {
     Ok(MmaInstruction { name, dtypes: [a.1, b.1, d.1] })
 }
 
+/// The dtypes of A, B and the sums of an atom, of a warp or a warpgroup.
+pub(crate) fn dtypes_of(atom: &MmaAtom) -> Result<[DType; 3], String> {
+    let Some(types) = atom.name.strip_prefix("SM90_64x").and_then(|rest| rest.split('_').nth(1)) else {
+        return mma_of(atom).map(|i| i.dtypes);
+    };
+    let mut types = types;
+    let mut next = || {
+        let (text, _, dtype) = WORDS.iter().find(|(text, ..)| types.starts_with(text))?;
+        types = &types[text.len()..];
+        Some(*dtype)
+    };
+    match (next(), next(), next()) {
+        (Some(sums), Some(a), Some(b)) => Ok([a, b, sums]),
+        _ => Err(format!("the elements of `{}` have no dtypes", atom.name)),
+    }
+}
+
 /// CUTLASS' word, PTX's word, the dtype in memory.
 const WORDS: [(&str, &str, DType); 9] = [
     ("F32", "f32", DType::F32),

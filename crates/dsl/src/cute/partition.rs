@@ -154,7 +154,7 @@ fn part<T: Partition>(mma: &TiledMma, operand: Operand, t: &T, thread: U32) -> T
 
 #[track_caller]
 fn fragment(mma: &TiledMma, operand: Operand, [rows, columns]: [usize; 2]) -> RmemTensor {
-    let dtypes = super::instruction::mma_of(mma.atom()).map(|i| i.dtypes);
+    let dtypes = super::instruction::dtypes_of(mma.atom());
     let layout = Layout::compact((rows as i64, columns as i64))
         .and_then(|tile| mma.partition(operand, &tile, 0))
         .and_then(|(part, _)| Layout::compact(part.shape().clone()));

@@ -27,7 +27,7 @@ pub(crate) fn word(dtype: DType) -> Option<(Type, usize)> {
         DType::U32 => Some((Type::U32, 1)),
         DType::F16 | DType::BF16 | DType::I16 | DType::U16 => Some((Type::U32, 2)),
         DType::E4M3 | DType::E5M2 | DType::I8 | DType::U8 => Some((Type::U32, 4)),
-        DType::F64 | DType::I64 | DType::U64 => None,
+        _ => None,
     }
 }
 

@@ -188,6 +188,40 @@ impl SmemTensor {
         (start, ((far + add) * bytes) as i32)
     }
 
+    /// The address as descriptors of matrices take it, before the swizzle, which the hardware applies to addresses. Refused
+    /// where the view starts amid the rows that the swizzle counts.
+    #[track_caller]
+    pub(crate) fn matrix_address(&self) -> Result<U32, String> {
+        let (at, y) = (Location::caller(), self.swizzle.y());
+        if (self.constant & y) != 0 || (self.inner.bits & y as u64) != 0 {
+            return Err("it starts amid the eight rows of its swizzle".into());
+        }
+        let offset = self.inner.plus(Offset::known(self.constant), at);
+        Ok(self.add_elements(self.address, offset, at))
+    }
+
+    /// The tile at `coordinate` when the tensor is cut by `tiler` (CuTe's `local_tile`); coordinates may be run-time
+    /// numbers.
+    #[track_caller]
+    pub fn tile(&self, tiler: [usize; 2], coordinate: impl Cut) -> SmemTensor {
+        let (at, modes) = (Location::caller(), coordinate.modes());
+        let tiled = || -> Result<(Layout, Offset), LayoutError> {
+            let extents = (0..2).map(|i| self.layout.mode(i)?.size()).collect::<Result<Vec<_>, _>>()?;
+            let counts = Layout::compact((extents[0] / tiler[0] as i64, extents[1] / tiler[1] as i64))?;
+            let (coord, variables) = super::index::coordinate(&counts, &modes)?;
+            let (layout, offset) = self.layout.local_tile((tiler[0], tiler[1]), coord)?;
+            Ok((layout, super::offset::write(&offset, &variables, at)?))
+        };
+        match tiled() {
+            Ok((layout, offset)) => self.moved(layout, offset, at),
+            Err(e) => {
+                let message = format!("`{}` of {} has no such tile of {tiler:?}: {e}", self.name, self.layout);
+                mistake(message, &[], "two modes, which the tile divides, and a coordinate of tiles");
+                self.clone()
+            }
+        }
+    }
+
     /// How many neighbours of memory from offset `offset` on are neighbours of the view too: a power of two that divides
     /// the place of the first.
     pub(crate) fn run(&self, offset: i64) -> i64 {
