@@ -64,7 +64,7 @@ pub use part::Part;
 pub use pipeline::{Fill, Full, TmaRing};
 pub use reduce::{Reduce, RowGroup, row_reduce, warp_reduce};
 pub use roles::{Group, Registers, warp_roles};
-pub use schedule::{TileAt, TileSchedule};
+pub use schedule::{AtomicSchedule, TileAt, TileSchedule};
 pub use shared::Shared;
 pub use smem::SmemTile;
 pub use tensor::Tensor;

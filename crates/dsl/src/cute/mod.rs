@@ -24,6 +24,7 @@ mod instruction;
 mod make;
 mod offset;
 mod partition;
+mod pipeline;
 mod plain;
 mod register_tensor;
 mod ring;
@@ -40,6 +41,7 @@ pub use make::{
     mma_atom, smem_layout,
 };
 pub use partition::{Partition, Scheme, ThreadCopy, ThreadMma};
+pub use pipeline::{Acquired, Pipeline, Ready};
 pub use register_tensor::RmemTensor;
 pub use ring::CpAsyncRing;
 pub use shared_tensor::SmemTensor;
