@@ -103,7 +103,9 @@ impl Found {
             Err(ToolError::Missing { .. }) => line(
                 f,
                 name,
-                &format!("not found on PATH or in CUDA_HOME, and {variable} is not set; scripts/fetch_ptxas.sh fetches it"),
+                &format!(
+                    "not found on PATH or in CUDA_HOME, and {variable} is not set; scripts/fetch_ptxas.sh fetches it"
+                ),
             )?,
             Err(other) => line(f, name, &other.to_string())?,
         }

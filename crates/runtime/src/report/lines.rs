@@ -59,7 +59,11 @@ impl Reader {
             };
             location.inlined_at = Some(Arc::new(Inlined { function: call.function.as_str().into(), at }));
         }
-        self.places.insert((line.file, line.line, line.column), location.clone());
+        // A place may be named once more without its caller, for `inlined_at` to refer to.
+        let known = self.places.entry((line.file, line.line, line.column)).or_insert_with(|| location.clone());
+        if location.inlined_at.is_some() {
+            known.clone_from(&location);
+        }
         location
     }
 
@@ -84,6 +88,7 @@ mod tests {
 	mov.u32 %r1, 2;
 	.loc 2 40 9, function_name $L__info_string0, inlined_at 1 10 5
 	mov.u32 %r2, 3;
+	.loc 2 40 9
 	.loc 2 50 9, function_name $L__info_string1, inlined_at 2 40 9
 	mov.u32 %r3, 4;
 	ret;
@@ -117,7 +122,7 @@ $L__info_string1:
         assert_eq!((said(7), said(8)), (String::new(), String::new()));
         assert_eq!(said(9), "src/kernel.rs:10:5");
         assert_eq!(said(11), "src/reduce.rs:40:9 in outer at src/kernel.rs:10:5");
-        assert_eq!(said(13), "src/reduce.rs:50:9 in inner at src/reduce.rs:40:9 in outer at src/kernel.rs:10:5");
-        assert_eq!(lines.at(14), lines.at(13));
+        assert_eq!(said(14), "src/reduce.rs:50:9 in inner at src/reduce.rs:40:9 in outer at src/kernel.rs:10:5");
+        assert_eq!(lines.at(15), lines.at(14));
     }
 }
