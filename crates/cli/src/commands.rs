@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::emulate::{self, EmulateArgs};
 use crate::failure::Failure;
 use crate::layout::{self, LayoutArgs};
 use crate::{doctor, inspect, run};
@@ -30,6 +31,21 @@ enum Command {
   warpsmith inspect rms_norm --dim 8192 --sass --source --target sm_100a
   warpsmith inspect gemm --resources")]
     Inspect(InspectArgs),
+    /// Run a kernel of a PTX file on the emulator, whoever made it, and check it
+    #[command(
+        after_help = "An argument is a tensor, a scalar or a file, one for each parameter of the kernel, in order:
+  --arg x:f32[1024]=random       random, random:SEED, zeros, iota, a number, or poison: nothing (the default)
+  --arg n:u32=1024               f64 f32 f16 bf16 e4m3 e5m2 i64 i32 i16 i8 u64 u32 u16 u8
+  --arg y:y.npy                  also .safetensors; as f32[64,128]=y.npy its dtype and extents are checked
+The name before the colon is for reports and --out; without it, the parameter's is taken.
+
+Example:
+  warpsmith emulate crates/emulator/tests/nvcc/saxpy.ptx --grid 8 --block 128 \\
+    --arg n:i32=1000 --arg a:f32=1.5 --arg x:f32[1000]=random --arg y:f32[1000]=iota --out y=y.npy
+
+Exit code: 3 when the sanitizer found an error, 2 for bad input, else 0."
+    )]
+    Emulate(Box<EmulateArgs>),
     /// Show a layout, or the result of an operation on layouts: its facts and its picture
     #[command(
         arg_required_else_help = true,
@@ -160,6 +176,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Emulate(args) => emulate::emulate(&args),
         Command::Layout(args) => layout::layout(&args),
         Command::Doctor => {
             println!("{}", doctor::examine());

@@ -35,7 +35,7 @@ impl Problem {
         let operator = RowOperator::named(&args.operator)?;
         let (x, source) = match (&args.input, args.random) {
             (Some(path), _) => {
-                let x = tensor_file::read(path, args.tensor.as_deref())?;
+                let x = tensor_file::read_float(path, args.tensor.as_deref())?;
                 (x, path.display().to_string())
             }
             (None, Some([rows, dim])) => {
@@ -61,7 +61,7 @@ impl Problem {
             return Ok(Some(random(x.dtype, &[dim], args.seed.wrapping_add(1))));
         }
         match args.weight.as_ref().or(args.input.as_ref()) {
-            Some(path) if wanted => Ok(Some(tensor_file::read(path, args.weight_tensor.as_deref())?)),
+            Some(path) if wanted => Ok(Some(tensor_file::read_float(path, args.weight_tensor.as_deref())?)),
             _ => Ok(None),
         }
     }
