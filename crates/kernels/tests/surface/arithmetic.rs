@@ -122,40 +122,71 @@ fn exact(doubles: fn(&mut warpsmith_kernels::random::Random) -> Vec<u8>) -> Vec<
     vec![
         binary::<F32, F32, f32, f32>("F32 div", floats(64), |a, b| a / b, |a, b| a / b),
         binary::<F64, F64, f64, f64>("F64 div", doubles, |a, b| a / b, |a, b| a / b),
-        binary::<F64, F64, f64, f64>("F64 sqrt rcp", doubles, |a, b| a.abs().sqrt_exact() * b.rcp_exact(), |a, b| {
-            a.abs().sqrt() * (1.0 / b)
-        }),
-        binary::<F32, F32, f32, f32>("F32 rcp sqrt exact", floats(64), |a, b| a.rcp_exact() + b.abs().sqrt_exact(), |a, b| {
-            1.0 / a + b.abs().sqrt()
-        }),
-        binary::<F32, F32, f32, f32>("F32 max_nan copysign", floats(64), |a, b| a.max_nan(b).copysign(b), |a, b| {
-            if a.is_nan() || b.is_nan() { f32::NAN } else { a.max(b).copysign(b) }
-        }),
-        binary::<F32, F32, f32, f32>("F32 min_nan", floats(64), |a, b| a.min_nan(b), |a, b| {
-            if a.is_nan() || b.is_nan() { f32::NAN } else { a.min(b) }
-        }),
+        binary::<F64, F64, f64, f64>(
+            "F64 sqrt rcp",
+            doubles,
+            |a, b| a.abs().sqrt_exact() * b.rcp_exact(),
+            |a, b| a.abs().sqrt() * (1.0 / b),
+        ),
+        binary::<F32, F32, f32, f32>(
+            "F32 rcp sqrt exact",
+            floats(64),
+            |a, b| a.rcp_exact() + b.abs().sqrt_exact(),
+            |a, b| 1.0 / a + b.abs().sqrt(),
+        ),
+        binary::<F32, F32, f32, f32>(
+            "F32 max_nan copysign",
+            floats(64),
+            |a, b| a.max_nan(b).copysign(b),
+            |a, b| {
+                if a.is_nan() || b.is_nan() { f32::NAN } else { a.max(b).copysign(b) }
+            },
+        ),
+        binary::<F32, F32, f32, f32>(
+            "F32 min_nan",
+            floats(64),
+            |a, b| a.min_nan(b),
+            |a, b| {
+                if a.is_nan() || b.is_nan() { f32::NAN } else { a.min(b) }
+            },
+        ),
         unary::<F32, F32, f32, f32>("F32 round", floats(32), |x| x.round(), f32::round_ties_even),
         unary::<F32, F32, f32, f32>("F32 trunc", floats(32), |x| x.trunc(), f32::trunc),
         unary::<F32, F32, f32, f32>("F32 floor", floats(32), |x| x.floor(), f32::floor),
         unary::<F32, F32, f32, f32>("F32 ceil", floats(32), |x| x.ceil(), f32::ceil),
-        unary::<F32, F32, f32, f32>("F32 saturate", floats(32), |x| x.saturate(), |x| {
-            if x.is_nan() || x <= 0.0 { 0.0 } else { x.min(1.0) }
-        }),
+        unary::<F32, F32, f32, f32>(
+            "F32 saturate",
+            floats(32),
+            |x| x.saturate(),
+            |x| {
+                if x.is_nan() || x <= 0.0 { 0.0 } else { x.min(1.0) }
+            },
+        ),
         unary::<F32, U32, f32, u32>("F32 bits", floats(32), |x| F32::from_bits(x.to_bits()).to_bits(), f32::to_bits),
-        unary::<F32, F32, f32, f32>("F32 add Zero", floats(32), |x| x.rounding(Rounding::Zero).add(0.1), |x| {
-            let exact = f64::from(x) + f64::from(0.1f32);
-            let near = exact as f32;
-            if f64::from(near).abs() > exact.abs() && near.is_finite() {
-                f32::from_bits(near.to_bits() - 1)
-            } else {
-                near
-            }
-        }),
-        unary::<F32, F32, f32, f32>("F32 mul Up", floats(32), |x| x.rounding(Rounding::Up).mul(1.1), |x| {
-            let exact = f64::from(x) * f64::from(1.1f32);
-            let near = exact as f32;
-            if f64::from(near) < exact { near.next_up() } else { near }
-        }),
+        unary::<F32, F32, f32, f32>(
+            "F32 add Zero",
+            floats(32),
+            |x| x.rounding(Rounding::Zero).add(0.1),
+            |x| {
+                let exact = f64::from(x) + f64::from(0.1f32);
+                let near = exact as f32;
+                if f64::from(near).abs() > exact.abs() && near.is_finite() {
+                    f32::from_bits(near.to_bits() - 1)
+                } else {
+                    near
+                }
+            },
+        ),
+        unary::<F32, F32, f32, f32>(
+            "F32 mul Up",
+            floats(32),
+            |x| x.rounding(Rounding::Up).mul(1.1),
+            |x| {
+                let exact = f64::from(x) * f64::from(1.1f32);
+                let near = exact as f32;
+                if f64::from(near) < exact { near.next_up() } else { near }
+            },
+        ),
         unary::<F32, F32, f32, f32>(
             "F32 roundings",
             floats(32),
@@ -230,7 +261,8 @@ fn packed() -> Vec<Case> {
     };
     let b = |f: fn(f64, f64) -> f64| {
         move |x: u32, y: u32| {
-            let one = |a: u16, b: u16| u32::from(bf16_from(f(bf16::from_bits(a).to_f64(), bf16::from_bits(b).to_f64())));
+            let one =
+                |a: u16, b: u16| u32::from(bf16_from(f(bf16::from_bits(a).to_f64(), bf16::from_bits(b).to_f64())));
             one(x as u16, y as u16) | one((x >> 16) as u16, (y >> 16) as u16) << 16
         }
     };
@@ -258,7 +290,12 @@ fn packed() -> Vec<Case> {
         binary::<H, H, u32, u32>("F16x2 sub", f16s, |x, y| x - y, h(|x, y| x - y)),
         binary::<H, H, u32, u32>("F16x2 mul", f16s, |x, y| x * y, h(|x, y| x * y)),
         binary::<H, H, u32, u32>("F16x2 fma", f16s, |x, y| x.mul_add(y, 1.5), h(|x, y| x * y + 1.5)),
-        binary::<H, H, u32, u32>("F16x2 fma relu", f16s, |x, y| x.mul_add_relu(y, 1.5), h(|x, y| (x * y + 1.5).max(0.0))),
+        binary::<H, H, u32, u32>(
+            "F16x2 fma relu",
+            f16s,
+            |x, y| x.mul_add_relu(y, 1.5),
+            h(|x, y| (x * y + 1.5).max(0.0)),
+        ),
         binary::<H, H, u32, u32>("F16x2 max", f16s, |x, y| x.max(y), h(f64::max)),
         binary::<H, H, u32, u32>("F16x2 min_nan", f16s, |x, y| x.min_nan(y), h(f64::min)),
         binary::<H, H, u32, u32>("F16x2 neg abs", f16s, |x, y| -(x.abs()) + y, h(|x, y| y - x.abs())),
@@ -281,36 +318,92 @@ fn bits() -> Vec<Case> {
         unary::<U32, U32, u32, u32>("count_ones", w(32), |x| x.count_ones(), u32::count_ones),
         unary::<U32, U32, u32, u32>("leading_zeros", w(32), |x| x.leading_zeros(), u32::leading_zeros),
         unary::<U32, U32, u32, u32>("reverse_bits", w(32), |x| x.reverse_bits(), u32::reverse_bits),
-        unary::<U32, U32, u32, u32>("highest_bit", w(32), |x| x.highest_bit(), |x| x.checked_ilog2().unwrap_or(u32::MAX)),
+        unary::<U32, U32, u32, u32>(
+            "highest_bit",
+            w(32),
+            |x| x.highest_bit(),
+            |x| x.checked_ilog2().unwrap_or(u32::MAX),
+        ),
         unary::<U64, U32, u64, u32>("count_ones 64", words::<u64>(32), |x| x.count_ones(), u64::count_ones),
         unary::<U64, U32, u64, u32>("leading_zeros 64", words::<u64>(32), |x| x.leading_zeros(), u64::leading_zeros),
         unary::<U64, U64, u64, u64>("reverse_bits 64", words::<u64>(32), |x| x.reverse_bits(), u64::reverse_bits),
         unary::<U32, U32, u32, u32>("shifts", w(32), |x| (x << 3usize) ^ (x >> 5usize), |x| x << 3 ^ x >> 5),
-        unary::<I32, I32, i32, i32>("signed shifts", words::<i32>(32), |x| (x << 3usize) ^ (x >> 5usize), |x| x << 3 ^ x >> 5),
-        unary::<U64, U64, u64, u64>("shifts 64", words::<u64>(32), |x| (x << 3usize) ^ (x >> 45usize), |x| x << 3 ^ x >> 45),
-        unary::<I64, I64, i64, i64>("signed shifts 64", words::<i64>(32), |x| (x << 3usize) ^ (x >> 45usize), |x| {
-            x << 3 ^ x >> 45
-        }),
+        unary::<I32, I32, i32, i32>(
+            "signed shifts",
+            words::<i32>(32),
+            |x| (x << 3usize) ^ (x >> 5usize),
+            |x| x << 3 ^ x >> 5,
+        ),
+        unary::<U64, U64, u64, u64>(
+            "shifts 64",
+            words::<u64>(32),
+            |x| (x << 3usize) ^ (x >> 45usize),
+            |x| x << 3 ^ x >> 45,
+        ),
+        unary::<I64, I64, i64, i64>(
+            "signed shifts 64",
+            words::<i64>(32),
+            |x| (x << 3usize) ^ (x >> 45usize),
+            |x| x << 3 ^ x >> 45,
+        ),
         unary::<U32, U32, u32, u32>("extract_bits", w(32), |x| x.extract_bits(5, 9), |x| x >> 5 & 0x1ff),
-        unary::<I32, I32, i32, i32>("extract_bits signed", words::<i32>(32), |x| x.extract_bits(5, 9), |x| x << 18 >> 23),
-        binary::<U32, U32, u32, u32>("insert_bits", w(64), |x, y| x.insert_bits(y, 4, 8), |x, y| x & !0xff0 | (y & 0xff) << 4),
-        binary::<U32, U32, u32, u32>("permute_bytes", w(64), |x, y| x.permute_bytes(y, 0x7250), |x, y| {
-            let all = [x.to_le_bytes(), y.to_le_bytes()].concat();
-            u32::from_le_bytes([all[0], all[5], all[2], all[7]])
-        }),
-        binary::<U32, U32, u32, u32>("funnel_shift_left", w(64), |x, y| x.funnel_shift_left(y, 7), |x, y| x << 7 | y >> 25),
-        binary::<U32, U32, u32, u32>("funnel_shift_right", w(64), |x, y| x.funnel_shift_right(y, 7), |x, y| x >> 7 | y << 25),
-        binary::<U32, U32, u32, u32>("dot4", w(64), |x, y| x.dot4(y, U32::from(5)), |x, y| {
-            let pairs = x.to_le_bytes().into_iter().zip(y.to_le_bytes());
-            pairs.map(|(a, b)| u32::from(a) * u32::from(b)).sum::<u32>() + 5
-        }),
-        binary::<I32, I32, i32, i32>("dot4 signed", words::<i32>(64), |x, y| x.dot4(y, I32::from(5)), |x, y| {
-            let pairs = x.to_le_bytes().into_iter().zip(y.to_le_bytes());
-            pairs.map(|(a, b)| i32::from(a as i8) * i32::from(b as i8)).sum::<i32>() + 5
-        }),
-        binary::<U32, U32, u32, u32>("mul_high", w(64), |x, y| x.mul_high(y), |x, y| {
-            (u64::from(x) * u64::from(y) >> 32) as u32
-        }),
+        unary::<I32, I32, i32, i32>(
+            "extract_bits signed",
+            words::<i32>(32),
+            |x| x.extract_bits(5, 9),
+            |x| x << 18 >> 23,
+        ),
+        binary::<U32, U32, u32, u32>(
+            "insert_bits",
+            w(64),
+            |x, y| x.insert_bits(y, 4, 8),
+            |x, y| x & !0xff0 | (y & 0xff) << 4,
+        ),
+        binary::<U32, U32, u32, u32>(
+            "permute_bytes",
+            w(64),
+            |x, y| x.permute_bytes(y, 0x7250),
+            |x, y| {
+                let all = [x.to_le_bytes(), y.to_le_bytes()].concat();
+                u32::from_le_bytes([all[0], all[5], all[2], all[7]])
+            },
+        ),
+        binary::<U32, U32, u32, u32>(
+            "funnel_shift_left",
+            w(64),
+            |x, y| x.funnel_shift_left(y, 7),
+            |x, y| x << 7 | y >> 25,
+        ),
+        binary::<U32, U32, u32, u32>(
+            "funnel_shift_right",
+            w(64),
+            |x, y| x.funnel_shift_right(y, 7),
+            |x, y| x >> 7 | y << 25,
+        ),
+        binary::<U32, U32, u32, u32>(
+            "dot4",
+            w(64),
+            |x, y| x.dot4(y, U32::from(5)),
+            |x, y| {
+                let pairs = x.to_le_bytes().into_iter().zip(y.to_le_bytes());
+                pairs.map(|(a, b)| u32::from(a) * u32::from(b)).sum::<u32>() + 5
+            },
+        ),
+        binary::<I32, I32, i32, i32>(
+            "dot4 signed",
+            words::<i32>(64),
+            |x, y| x.dot4(y, I32::from(5)),
+            |x, y| {
+                let pairs = x.to_le_bytes().into_iter().zip(y.to_le_bytes());
+                pairs.map(|(a, b)| i32::from(a as i8) * i32::from(b as i8)).sum::<i32>() + 5
+            },
+        ),
+        binary::<U32, U32, u32, u32>(
+            "mul_high",
+            w(64),
+            |x, y| x.mul_high(y),
+            |x, y| (u64::from(x) * u64::from(y) >> 32) as u32,
+        ),
         binary::<U32, U64, u32, u64>("mul_wide", w(64), |x, y| x.mul_wide(y), |x, y| u64::from(x) * u64::from(y)),
         binary::<I32, I32, i32, i32>("add_clamped", words::<i32>(64), |x, y| x.add_clamped(y), i32::saturating_add),
         unary::<U32, U32, u32, u32>("invert", w(32), |x| !x, |x| !x),
@@ -318,8 +411,11 @@ fn bits() -> Vec<Case> {
         unary::<I32, U32, i32, u32>("as_u32", words::<i32>(32), |x| x.as_u32(), |x| x as u32),
         unary::<F64, U64, f64, u64>("F64 bits", words::<f64>(32), |x| x.to_bits(), f64::to_bits),
         unary::<I32, I32, i32, i32>("I32 abs", words::<i32>(32), |x| x.abs(), i32::wrapping_abs),
-        unary::<U32, U32, u32, u32>("logic3", w(32), |x| x.logic3(U32::from(0xff00), U32::from(0x0ff0), 0x96), |x| {
-            x ^ 0xff00 ^ 0x0ff0
-        }),
+        unary::<U32, U32, u32, u32>(
+            "logic3",
+            w(32),
+            |x| x.logic3(U32::from(0xff00), U32::from(0x0ff0), 0x96),
+            |x| x ^ 0xff00 ^ 0x0ff0,
+        ),
     ]
 }

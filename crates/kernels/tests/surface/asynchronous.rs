@@ -196,9 +196,16 @@ fn clusters() -> Vec<Case> {
 
 fn multimem() -> Vec<Case> {
     let case = |name: &str, body: fn(&CaseParams)| {
-        Case::new(name, DType::F32, (DType::F32, 4), |_: &mut warpsmith_kernels::random::Random| f32::write(&[1.0; 4]), body, |_, _| {})
-            .on(hopper)
-            .assembled_only("multicast memory of several devices")
+        Case::new(
+            name,
+            DType::F32,
+            (DType::F32, 4),
+            |_: &mut warpsmith_kernels::random::Random| f32::write(&[1.0; 4]),
+            body,
+            |_, _| {},
+        )
+        .on(hopper)
+        .assembled_only("multicast memory of several devices")
     };
     vec![
         case("multimem load", |a| {

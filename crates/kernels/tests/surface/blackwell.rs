@@ -21,7 +21,10 @@ pub fn cases() -> Vec<Case> {
             |x, y| {
                 for (i, (x, y)) in f32::read(x).into_iter().zip(f32::read(y)).enumerate() {
                     let right = ((x + 1.5) * x - [2.0, 3.0][i % 2]).mul_add(x, 0.25);
-                    assert!(right.to_bits() == y.to_bits() || right.is_nan() && y.is_nan(), "of {x}: {y} and not {right}");
+                    assert!(
+                        right.to_bits() == y.to_bits() || right.is_nan() && y.is_nan(),
+                        "of {x}: {y} and not {right}"
+                    );
                 }
             },
         ),

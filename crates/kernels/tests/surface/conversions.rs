@@ -49,29 +49,48 @@ fn halves() -> Vec<Case> {
     let nan = |bits: u16, nan: bool| if nan { 0x7fff } else { bits };
     vec![
         unary::<F32, F16, f32, u16>("F32 to F16", floats(32), |x| x.f16(), move |x| nan(f16_of(x.into()), x.is_nan())),
-        unary::<F32, BF16, f32, u16>("F32 to BF16", floats(32), |x| x.bf16(), move |x| {
-            nan(bf16_of(x.into()), x.is_nan())
-        }),
+        unary::<F32, BF16, f32, u16>(
+            "F32 to BF16",
+            floats(32),
+            |x| x.bf16(),
+            move |x| nan(bf16_of(x.into()), x.is_nan()),
+        ),
         unary::<F16, F32, u16, f32>("F16 to F32", words::<u16>(32), |x| x.f32(), |x| f16::from_bits(x).to_f32()),
         unary::<BF16, F32, u16, f32>("BF16 to F32", words::<u16>(32), |x| x.f32(), |x| bf16::from_bits(x).to_f32()),
         unary::<F16, F64, u16, f64>("F16 to F64", words::<u16>(32), |x| x.f64(), |x| f16::from_bits(x).to_f64()),
         unary::<BF16, F64, u16, f64>("BF16 to F64", words::<u16>(32), |x| x.f64(), |x| bf16::from_bits(x).to_f64()),
         unary::<F64, F16, f64, u16>("F64 to F16", words::<f64>(32), |x| x.f16(), move |x| nan(f16_of(x), x.is_nan())),
-        unary::<F64, BF16, f64, u16>("F64 to BF16", words::<f64>(32), |x| x.bf16(), move |x| {
-            nan(bf16_of(x), x.is_nan())
-        }),
-        unary::<F16, BF16, u16, u16>("F16 to BF16", words::<u16>(32), |x| x.bf16(), move |x| {
-            let x = f16::from_bits(x).to_f32();
-            nan(bf16_of(x.into()), x.is_nan())
-        }),
-        unary::<BF16, F16, u16, u16>("BF16 to F16", words::<u16>(32), |x| x.f16(), move |x| {
-            let x = bf16::from_bits(x).to_f32();
-            nan(f16_of(x.into()), x.is_nan())
-        }),
+        unary::<F64, BF16, f64, u16>(
+            "F64 to BF16",
+            words::<f64>(32),
+            |x| x.bf16(),
+            move |x| nan(bf16_of(x), x.is_nan()),
+        ),
+        unary::<F16, BF16, u16, u16>(
+            "F16 to BF16",
+            words::<u16>(32),
+            |x| x.bf16(),
+            move |x| {
+                let x = f16::from_bits(x).to_f32();
+                nan(bf16_of(x.into()), x.is_nan())
+            },
+        ),
+        unary::<BF16, F16, u16, u16>(
+            "BF16 to F16",
+            words::<u16>(32),
+            |x| x.f16(),
+            move |x| {
+                let x = bf16::from_bits(x).to_f32();
+                nan(f16_of(x.into()), x.is_nan())
+            },
+        ),
         unary::<F16, I32, u16, i32>("F16 to I32", words::<u16>(32), |x| x.i32(), |x| f16::from_bits(x).to_f32() as i32),
-        unary::<BF16, U64, u16, u64>("BF16 to U64", words::<u16>(32), |x| x.u64(), |x| {
-            bf16::from_bits(x).to_f32() as u64
-        }),
+        unary::<BF16, U64, u16, u64>(
+            "BF16 to U64",
+            words::<u16>(32),
+            |x| x.u64(),
+            |x| bf16::from_bits(x).to_f32() as u64,
+        ),
         unary::<F16, U8, u16, u8>("F16 to U8", words::<u16>(32), |x| x.u8(), |x| f16::from_bits(x).to_f32() as u8),
         unary::<I32, F16, i32, u16>("I32 to F16", words::<i32>(32), |x| x.f16(), |x| f16_of(x.into())),
         unary::<I8, BF16, i8, u16>("I8 to BF16", words::<i8>(32), |x| x.bf16(), |x| bf16_of(x.into())),
@@ -104,12 +123,18 @@ fn rounded() -> Vec<Case> {
     };
     let mut all = vec![];
     for r in [Zero, Down, Up] {
-        all.push(unary::<F32, F16, f32, u16>(format!("F32 to F16 {r:?}"), ordinary(32), move |x| x.rounding(r).f16(), {
-            move |x| f16::from_f32(toward(r, x, 10)).to_bits()
-        }));
-        all.push(unary::<F32, BF16, f32, u16>(format!("F32 to BF16 {r:?}"), ordinary(32), move |x| x.rounding(r).bf16(), {
-            move |x| bf16::from_f32(toward(r, x, 7)).to_bits()
-        }));
+        all.push(unary::<F32, F16, f32, u16>(
+            format!("F32 to F16 {r:?}"),
+            ordinary(32),
+            move |x| x.rounding(r).f16(),
+            { move |x| f16::from_f32(toward(r, x, 10)).to_bits() },
+        ));
+        all.push(unary::<F32, BF16, f32, u16>(
+            format!("F32 to BF16 {r:?}"),
+            ordinary(32),
+            move |x| x.rounding(r).bf16(),
+            { move |x| bf16::from_f32(toward(r, x, 7)).to_bits() },
+        ));
         let narrow = move |x: f64| {
             let near = x as f32;
             let (below, above) = (f64::from(near) < x, f64::from(near) > x);
@@ -122,55 +147,103 @@ fn rounded() -> Vec<Case> {
         let doubles = |r: &mut warpsmith_kernels::random::Random| {
             f64::write(&(0..32).map(|_| r.uniform() * 1e3 - 5e2).collect::<Vec<_>>())
         };
-        all.push(unary::<F64, F32, f64, f32>(format!("F64 to F32 {r:?}"), doubles, move |x| x.rounding(r).f32(), narrow));
-        all.push(unary::<F32, I32, f32, i32>(format!("F32 to I32 {r:?}"), ordinary(32), move |x| x.rounding(r).i32(), {
-            move |x| match r {
-                Down => x.floor() as i32,
-                Up => x.ceil() as i32,
-                _ => x as i32,
-            }
-        }));
-        all.push(unary::<U32, F32, u32, f32>(format!("U32 to F32 {r:?}"), words::<u32>(32), move |x| x.rounding(r).f32(), {
-            move |x| match r {
-                Up if f64::from(x as f32) < x.into() => (x as f32).next_up(),
-                Zero | Down if f64::from(x as f32) > x.into() => (x as f32).next_down(),
-                _ => x as f32,
-            }
-        }));
+        all.push(unary::<F64, F32, f64, f32>(
+            format!("F64 to F32 {r:?}"),
+            doubles,
+            move |x| x.rounding(r).f32(),
+            narrow,
+        ));
+        all.push(unary::<F32, I32, f32, i32>(
+            format!("F32 to I32 {r:?}"),
+            ordinary(32),
+            move |x| x.rounding(r).i32(),
+            {
+                move |x| match r {
+                    Down => x.floor() as i32,
+                    Up => x.ceil() as i32,
+                    _ => x as i32,
+                }
+            },
+        ));
+        all.push(unary::<U32, F32, u32, f32>(
+            format!("U32 to F32 {r:?}"),
+            words::<u32>(32),
+            move |x| x.rounding(r).f32(),
+            {
+                move |x| match r {
+                    Up if f64::from(x as f32) < x.into() => (x as f32).next_up(),
+                    Zero | Down if f64::from(x as f32) > x.into() => (x as f32).next_down(),
+                    _ => x as f32,
+                }
+            },
+        ));
     }
     all.extend([
-        unary::<F32, I32, f32, i32>("F32 to I32 NearestEven", ordinary(32), |x| x.rounding(NearestEven).i32(), |x| {
-            x.round_ties_even() as i32
-        }),
-        unary::<F32, F16, f32, u16>("F32 to F16 clamped", floats(32), |x| x.clamped().f16(), |x| match x {
-            x if x.is_nan() => 0x7fff,
-            x => f16::from_f32(x.clamp(-65504.0, 65504.0)).to_bits(),
-        }),
-        unary::<F32, BF16, f32, u16>("F32 to BF16 relu", floats(32), |x| x.rounding(NearestEven).relu().bf16(), |x| {
-            match x {
+        unary::<F32, I32, f32, i32>(
+            "F32 to I32 NearestEven",
+            ordinary(32),
+            |x| x.rounding(NearestEven).i32(),
+            |x| x.round_ties_even() as i32,
+        ),
+        unary::<F32, F16, f32, u16>(
+            "F32 to F16 clamped",
+            floats(32),
+            |x| x.clamped().f16(),
+            |x| match x {
+                x if x.is_nan() => 0x7fff,
+                x => f16::from_f32(x.clamp(-65504.0, 65504.0)).to_bits(),
+            },
+        ),
+        unary::<F32, BF16, f32, u16>(
+            "F32 to BF16 relu",
+            floats(32),
+            |x| x.rounding(NearestEven).relu().bf16(),
+            |x| match x {
                 x if x.is_nan() => 0x7fff,
                 x if x <= 0.0 => 0,
                 x => bf16::from_f32(x).to_bits(),
-            }
-        }),
-        unary::<F32, F16, f32, u16>("F32 to F16 Zero relu", ordinary(32), |x| x.rounding(Zero).relu().f16(), |x| {
-            f16::from_f32(cut(x, 10).max(0.0)).to_bits()
-        }),
-        unary::<I32, I8, i32, i8>("I32 to I8 clamped", words::<i32>(32), |x| x.clamped().i8(), |x| x.clamp(-128, 127) as i8),
-        unary::<I32, U16, i32, u16>("I32 to U16 clamped", words::<i32>(32), |x| x.clamped().u16(), |x| {
-            x.clamp(0, 65535) as u16
-        }),
-        unary::<F32, F32, f32, f32>("F32 to tf32", ordinary(32), |x| x.tf32(), |x| {
-            // Half of the last kept place, away from zero, is added, and the rest cut off.
-            cut(f32::from_bits(x.to_bits() + (1 << 12)), 10)
-        }),
-        unary::<F32, F32, f32, f32>("F32 to tf32 Zero relu", ordinary(32), |x| x.rounding(Zero).relu().tf32(), |x| {
-            cut(x, 10).max(0.0)
-        })
+            },
+        ),
+        unary::<F32, F16, f32, u16>(
+            "F32 to F16 Zero relu",
+            ordinary(32),
+            |x| x.rounding(Zero).relu().f16(),
+            |x| f16::from_f32(cut(x, 10).max(0.0)).to_bits(),
+        ),
+        unary::<I32, I8, i32, i8>(
+            "I32 to I8 clamped",
+            words::<i32>(32),
+            |x| x.clamped().i8(),
+            |x| x.clamp(-128, 127) as i8,
+        ),
+        unary::<I32, U16, i32, u16>(
+            "I32 to U16 clamped",
+            words::<i32>(32),
+            |x| x.clamped().u16(),
+            |x| x.clamp(0, 65535) as u16,
+        ),
+        unary::<F32, F32, f32, f32>(
+            "F32 to tf32",
+            ordinary(32),
+            |x| x.tf32(),
+            |x| {
+                // Half of the last kept place, away from zero, is added, and the rest cut off.
+                cut(f32::from_bits(x.to_bits() + (1 << 12)), 10)
+            },
+        ),
+        unary::<F32, F32, f32, f32>(
+            "F32 to tf32 Zero relu",
+            ordinary(32),
+            |x| x.rounding(Zero).relu().tf32(),
+            |x| cut(x, 10).max(0.0),
+        )
         .on(|t| t.number >= 90),
-        unary::<F32, F32, f32, f32>("F32 to tf32 clamped", ordinary(32), |x| x.rounding(Rounding::NearestAway).clamped().tf32(), |x| {
-            cut(f32::from_bits(x.to_bits() + (1 << 12)), 10)
-        }),
+        unary::<F32, F32, f32, f32>(
+            "F32 to tf32 clamped",
+            ordinary(32),
+            |x| x.rounding(Rounding::NearestAway).clamped().tf32(),
+            |x| cut(f32::from_bits(x.to_bits() + (1 << 12)), 10),
+        ),
     ]);
     all
 }
@@ -207,43 +280,76 @@ fn packed() -> Vec<Case> {
     vec![
         pairs::<F16x2>("pair to f16x2", |a, b| pair(a, b).f16x2(), halves(convert::f32_to_f16)),
         pairs::<BF16x2>("pair to bf16x2", |a, b| pair(a, b).bf16x2(), halves(convert::f32_to_bf16)),
-        pairs::<BF16x2>("pair to bf16x2 relu clamped", |a, b| pair(a, b).relu().clamped().bf16x2(), |a, b| {
-            let one = |x: f32| if x.is_nan() { 0x7fff } else { convert::f32_to_bf16(x.clamp(0.0, 3.3895314e38)) };
-            u16::write(&[one(a), one(b)])
-        }),
+        pairs::<BF16x2>(
+            "pair to bf16x2 relu clamped",
+            |a, b| pair(a, b).relu().clamped().bf16x2(),
+            |a, b| {
+                let one = |x: f32| if x.is_nan() { 0x7fff } else { convert::f32_to_bf16(x.clamp(0.0, 3.3895314e38)) };
+                u16::write(&[one(a), one(b)])
+            },
+        ),
         pairs::<E4M3x2>("pair to e4m3x2", |a, b| pair(a, b).e4m3x2(), each(convert::f32_to_e4m3)).on(fp8),
         pairs::<E5M2x2>("pair to e5m2x2", |a, b| pair(a, b).e5m2x2(), each(convert::f32_to_e5m2)).on(fp8),
-        pairs::<E2M1x2>("pair to e2m1x2", |a, b| pair(a, b).e2m1x2(), |a, b| {
-            vec![convert::f32_to_e2m1(a) | convert::f32_to_e2m1(b) << 4]
-        }),
+        pairs::<E2M1x2>(
+            "pair to e2m1x2",
+            |a, b| pair(a, b).e2m1x2(),
+            |a, b| vec![convert::f32_to_e2m1(a) | convert::f32_to_e2m1(b) << 4],
+        ),
         pairs::<E8M0x2>("pair to e8m0x2 Up", |a, b| pair(a, b).rounding(Rounding::Up).clamped().e8m0x2(), each(up)),
-        pairs::<E8M0x2>("pair to e8m0x2 Zero", |a, b| pair(a, b).rounding(Rounding::Zero).clamped().e8m0x2(), each(down)),
+        pairs::<E8M0x2>(
+            "pair to e8m0x2 Zero",
+            |a, b| pair(a, b).rounding(Rounding::Zero).clamped().e8m0x2(),
+            each(down),
+        ),
         unary::<F32, E4M3, f32, u8>("F32 to E4M3", floats(32), |x| x.e4m3(), convert::f32_to_e4m3).on(fp8),
         unary::<F32, E5M2, f32, u8>("F32 to E5M2", floats(32), |x| x.e5m2(), convert::f32_to_e5m2).on(fp8),
         unary::<E4M3, F32, u8, f32>("E4M3 to F32", words::<u8>(32), |x| x.f32(), convert::e4m3_to_f32).on(fp8),
         unary::<E5M2, F32, u8, f32>("E5M2 to F32", words::<u8>(32), |x| x.f32(), convert::e5m2_to_f32).on(fp8),
         unary::<E8M0, F32, u8, f32>("E8M0 to F32", words::<u8>(32), |x| x.f32(), convert::e8m0_to_f32),
-        unary::<E2M1x2, F16x2, u8, u32>("E2M1x2 to F16x2", words::<u8>(32), |x| x.f16x2(), |x| {
-            let [a, b] = [x, x >> 4].map(|c| u32::from(f16::from_f32(convert::e2m1_to_f32(c)).to_bits()));
-            a | b << 16
-        }),
-        unary::<E4M3x2, F16x2, u16, u32>("E4M3x2 to F16x2", words::<u16>(32), |x| x.f16x2(), |x| {
-            let [a, b] = x.to_le_bytes().map(|c| u32::from(convert::f32_to_f16(convert::e4m3_to_f32(c))));
-            a | b << 16
-        })
+        unary::<E2M1x2, F16x2, u8, u32>(
+            "E2M1x2 to F16x2",
+            words::<u8>(32),
+            |x| x.f16x2(),
+            |x| {
+                let [a, b] = [x, x >> 4].map(|c| u32::from(f16::from_f32(convert::e2m1_to_f32(c)).to_bits()));
+                a | b << 16
+            },
+        ),
+        unary::<E4M3x2, F16x2, u16, u32>(
+            "E4M3x2 to F16x2",
+            words::<u16>(32),
+            |x| x.f16x2(),
+            |x| {
+                let [a, b] = x.to_le_bytes().map(|c| u32::from(convert::f32_to_f16(convert::e4m3_to_f32(c))));
+                a | b << 16
+            },
+        )
         .on(fp8),
-        unary::<F16x2, E5M2x2, u32, u16>("F16x2 to E5M2x2", words::<u32>(32), |x| x.e5m2x2(), |x| {
-            let [a, b] = [x as u16, (x >> 16) as u16].map(|h| convert::f32_to_e5m2(f16::from_bits(h).to_f32()));
-            u16::from_le_bytes([a, b])
-        })
+        unary::<F16x2, E5M2x2, u32, u16>(
+            "F16x2 to E5M2x2",
+            words::<u32>(32),
+            |x| x.e5m2x2(),
+            |x| {
+                let [a, b] = [x as u16, (x >> 16) as u16].map(|h| convert::f32_to_e5m2(f16::from_bits(h).to_f32()));
+                u16::from_le_bytes([a, b])
+            },
+        )
         .on(fp8),
-        unary::<E8M0x2, BF16x2, u16, u32>("E8M0x2 to BF16x2", words::<u16>(32), |x| x.bf16x2(), |x| {
-            let [a, b] = x.to_le_bytes().map(|c| u32::from(convert::f32_to_bf16(convert::e8m0_to_f32(c))));
-            a | b << 16
-        }),
+        unary::<E8M0x2, BF16x2, u16, u32>(
+            "E8M0x2 to BF16x2",
+            words::<u16>(32),
+            |x| x.bf16x2(),
+            |x| {
+                let [a, b] = x.to_le_bytes().map(|c| u32::from(convert::f32_to_bf16(convert::e8m0_to_f32(c))));
+                a | b << 16
+            },
+        ),
         unary::<F16x2, F16, u32, u16>("F16x2 high", words::<u32>(32), |x| x.high(), |x| (x >> 16) as u16),
-        unary::<BF16x2, F32, u32, f32>("BF16x2 floats", words::<u32>(32), |x| x.floats()[1], |x| {
-            f32::from_bits(x & 0xffff_0000)
-        }),
+        unary::<BF16x2, F32, u32, f32>(
+            "BF16x2 floats",
+            words::<u32>(32),
+            |x| x.floats()[1],
+            |x| f32::from_bits(x & 0xffff_0000),
+        ),
     ]
 }

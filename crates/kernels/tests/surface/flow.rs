@@ -138,7 +138,8 @@ pub fn cases() -> Vec<Case> {
             |a: &CaseParams| {
                 let i = thread_idx().x;
                 let x = a.x.at::<U32>((i,)).load();
-                let twice: U32 = inline_ptx(".reg .b32 t; add.u32 t, {1}, {1}; xor.b32 {0}, t, {2};").arg(x).arg(i).value();
+                let twice: U32 =
+                    inline_ptx(".reg .b32 t; add.u32 t, {1}, {1}; xor.b32 {0}, t, {2};").arg(x).arg(i).value();
                 a.y.at::<U32>((i,)).store(twice);
             },
             |x, y| {

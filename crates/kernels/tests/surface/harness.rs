@@ -133,7 +133,8 @@ impl Case {
             some = true;
             let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("surface_{}_{target}.ptx", self.name()));
             std::fs::write(&file, &ptx).unwrap();
-            let output = Command::new(ptxas).arg(format!("-arch={target}")).args(["-o", "/dev/null"]).arg(&file).output();
+            let output =
+                Command::new(ptxas).arg(format!("-arch={target}")).args(["-o", "/dev/null"]).arg(&file).output();
             let output = output.unwrap();
             let log = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{} on {target}: {log}\n{ptx}", self.name);
@@ -146,9 +147,7 @@ impl Case {
         let own = device();
         match ((self.has)(own.chip().target), own.is_emulated()) {
             (true, _) => Some(own),
-            (false, true) => {
-                (self.has)(Target::SM_100A).then(|| Device::emulated(Chip::B200))
-            }
+            (false, true) => (self.has)(Target::SM_100A).then(|| Device::emulated(Chip::B200)),
             (false, false) => None,
         }
     }
@@ -239,7 +238,8 @@ pub fn words<H: Host>(count: usize) -> impl Fn(&mut Random) -> Vec<u8> + Send + 
 pub fn floats(count: usize) -> impl Fn(&mut Random) -> Vec<u8> + Send + Sync + 'static {
     move |random| {
         let special = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-40, 6e4, 7e4, 449.0, -2.5];
-        let any = |i: usize, r: &mut Random| special.get(i).copied().unwrap_or_else(|| (r.uniform() * 20.0 - 10.0) as f32);
+        let any =
+            |i: usize, r: &mut Random| special.get(i).copied().unwrap_or_else(|| (r.uniform() * 20.0 - 10.0) as f32);
         let all: Vec<f32> = (0..count).map(|i| any(i, random)).collect();
         f32::write(&all)
     }

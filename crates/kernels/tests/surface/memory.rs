@@ -4,10 +4,7 @@ use crate::harness::{Case, CaseParams, Host, words};
 use warpsmith_dsl::prelude::*;
 
 /// Every thread copies one element of `x` through what `f` makes of both places.
-fn copy(
-    name: impl Into<String>,
-    f: impl Fn(Pointer<U32>, Pointer<U32>) + Send + Sync + 'static,
-) -> Case {
+fn copy(name: impl Into<String>, f: impl Fn(Pointer<U32>, Pointer<U32>) + Send + Sync + 'static) -> Case {
     let body = move |a: &CaseParams| {
         let i = Dim::from(thread_idx().x);
         f(a.x.at((i,)), a.y.at((i,)));
@@ -71,7 +68,9 @@ pub fn cases() -> Vec<Case> {
             let [from, to] = [x, y].map(|p| Pointer::<U32>::generic(p.address()));
             to.store(from.load());
         }),
-        copy("global address", |x, y| Pointer::<U32>::global(y.address()).store(Pointer::<U32>::global(x.address()).load())),
+        copy("global address", |x, y| {
+            Pointer::<U32>::global(y.address()).store(Pointer::<U32>::global(x.address()).load())
+        }),
         vector::<F32, 4>("vector f32 4"),
         vector::<U8, 8>("vector u8 8"),
         vector::<U8, 1>("vector u8 1"),
@@ -92,17 +91,21 @@ pub fn cases() -> Vec<Case> {
         let has: fn(Target) -> bool = if scope == Scope::Cluster { |t| t.number >= 90 } else { |_| true };
         all.push(copy(format!("relaxed {s}"), move |x, y| y.relaxed(scope).store(x.relaxed(scope).load())).on(has));
         all.push(copy(format!("ordered {s}"), move |x, y| y.release(scope).store(x.acquire(scope).load())).on(has));
-        all.push(copy(format!("atomic {s}"), move |x, y| {
-            y.store(0);
-            y.ordered(Order::AcquireRelease, scope).fetch_add(x.load());
-        })
-        .on(has));
-        all.push(copy(format!("fence {s}"), move |x, y| {
-            y.store(x.load());
-            fence(Order::AcquireRelease, scope);
-            fence_sequential(scope);
-        })
-        .on(has));
+        all.push(
+            copy(format!("atomic {s}"), move |x, y| {
+                y.store(0);
+                y.ordered(Order::AcquireRelease, scope).fetch_add(x.load());
+            })
+            .on(has),
+        );
+        all.push(
+            copy(format!("fence {s}"), move |x, y| {
+                y.store(x.load());
+                fence(Order::AcquireRelease, scope);
+                fence_sequential(scope);
+            })
+            .on(has),
+        );
     }
     all.extend(atomics());
     all.extend(shared());
@@ -113,24 +116,159 @@ fn atomics() -> Vec<Case> {
     let u = |i: U32| i;
     let hopper: fn(Target) -> bool = |t| t.number >= 90;
     vec![
-        atomic::<U32, u32>("fetch_add", 5, |p, x| { p.fetch_add(x); }, u, 5 + 496),
-        atomic::<U32, u32>("fetch_min", 99, |p, x| { p.fetch_min(x + 3); }, u, 3),
-        atomic::<U32, u32>("fetch_max", 7, |p, x| { p.fetch_max(x); }, u, 31),
-        atomic::<U32, u32>("fetch_and", u32::MAX, |p, x| { p.fetch_and(x | 64); }, u, 64),
-        atomic::<U32, u32>("fetch_or", 0, |p, x| { p.fetch_or(x); }, u, 31),
-        atomic::<U32, u32>("fetch_xor", 1, |p, x| { p.fetch_xor(x); }, u, 1),
-        atomic::<U32, u32>("fetch_increment", 0, |p, _| { p.fetch_increment(9); }, u, 2),
-        atomic::<U32, u32>("fetch_decrement", 3, |p, _| { p.fetch_decrement(9); }, u, 1),
-        atomic::<U64, u64>("fetch_add 64", 1 << 40, |p, x| { p.fetch_add(x); }, |i| i.u64(), (1 << 40) + 496),
-        atomic::<I64, i64>("fetch_add signed 64", -9, |p, x| { p.fetch_add(x); }, |i| i.i64(), 487),
-        atomic::<I32, i32>("fetch_min signed", 4, |p, x| { p.fetch_min(-x); }, |i| i.i32(), -31),
-        atomic::<F32, f32>("fetch_add f32", 0.5, |p, x| { p.fetch_add(x); }, |i| i.f32(), 496.5),
-        atomic::<F64, f64>("fetch_add f64", 0.5, |p, x| { p.fetch_add(x); }, |i| i.f64(), 496.5),
-        atomic::<F16, u16>("fetch_add f16", 0, |p, x| { p.fetch_add(x); }, |i| i.f16(), half::f16::from_f32(496.0).to_bits()),
-        atomic::<BF16, u16>("fetch_add bf16", 0, |p, x| { p.fetch_add(x); }, |_| BF16::from(2.0), half::bf16::from_f32(64.0).to_bits())
-            .on(hopper),
-        atomic::<F16x2, u32>("fetch_add f16x2", 0, |p, x| { p.fetch_add(x); }, |_| F16x2::from(1.0), 0x5000_5000),
-        atomic::<BF16x2, u32>("reduce add bf16x2", 0, |p, x| p.reduce(Atomic::Add, x), |_| BF16x2::from(1.0), 0x4200_4200).on(hopper),
+        atomic::<U32, u32>(
+            "fetch_add",
+            5,
+            |p, x| {
+                p.fetch_add(x);
+            },
+            u,
+            5 + 496,
+        ),
+        atomic::<U32, u32>(
+            "fetch_min",
+            99,
+            |p, x| {
+                p.fetch_min(x + 3);
+            },
+            u,
+            3,
+        ),
+        atomic::<U32, u32>(
+            "fetch_max",
+            7,
+            |p, x| {
+                p.fetch_max(x);
+            },
+            u,
+            31,
+        ),
+        atomic::<U32, u32>(
+            "fetch_and",
+            u32::MAX,
+            |p, x| {
+                p.fetch_and(x | 64);
+            },
+            u,
+            64,
+        ),
+        atomic::<U32, u32>(
+            "fetch_or",
+            0,
+            |p, x| {
+                p.fetch_or(x);
+            },
+            u,
+            31,
+        ),
+        atomic::<U32, u32>(
+            "fetch_xor",
+            1,
+            |p, x| {
+                p.fetch_xor(x);
+            },
+            u,
+            1,
+        ),
+        atomic::<U32, u32>(
+            "fetch_increment",
+            0,
+            |p, _| {
+                p.fetch_increment(9);
+            },
+            u,
+            2,
+        ),
+        atomic::<U32, u32>(
+            "fetch_decrement",
+            3,
+            |p, _| {
+                p.fetch_decrement(9);
+            },
+            u,
+            1,
+        ),
+        atomic::<U64, u64>(
+            "fetch_add 64",
+            1 << 40,
+            |p, x| {
+                p.fetch_add(x);
+            },
+            |i| i.u64(),
+            (1 << 40) + 496,
+        ),
+        atomic::<I64, i64>(
+            "fetch_add signed 64",
+            -9,
+            |p, x| {
+                p.fetch_add(x);
+            },
+            |i| i.i64(),
+            487,
+        ),
+        atomic::<I32, i32>(
+            "fetch_min signed",
+            4,
+            |p, x| {
+                p.fetch_min(-x);
+            },
+            |i| i.i32(),
+            -31,
+        ),
+        atomic::<F32, f32>(
+            "fetch_add f32",
+            0.5,
+            |p, x| {
+                p.fetch_add(x);
+            },
+            |i| i.f32(),
+            496.5,
+        ),
+        atomic::<F64, f64>(
+            "fetch_add f64",
+            0.5,
+            |p, x| {
+                p.fetch_add(x);
+            },
+            |i| i.f64(),
+            496.5,
+        ),
+        atomic::<F16, u16>(
+            "fetch_add f16",
+            0,
+            |p, x| {
+                p.fetch_add(x);
+            },
+            |i| i.f16(),
+            half::f16::from_f32(496.0).to_bits(),
+        ),
+        atomic::<BF16, u16>(
+            "fetch_add bf16",
+            0,
+            |p, x| {
+                p.fetch_add(x);
+            },
+            |_| BF16::from(2.0),
+            half::bf16::from_f32(64.0).to_bits(),
+        )
+        .on(hopper),
+        atomic::<F16x2, u32>(
+            "fetch_add f16x2",
+            0,
+            |p, x| {
+                p.fetch_add(x);
+            },
+            |_| F16x2::from(1.0),
+            0x5000_5000,
+        ),
+        atomic::<BF16x2, u32>(
+            "reduce add bf16x2",
+            0,
+            |p, x| p.reduce(Atomic::Add, x),
+            |_| BF16x2::from(1.0),
+            0x4200_4200,
+        )
+        .on(hopper),
         atomic::<U32, u32>("reduce add", 5, |p, x| p.release(Scope::Device).reduce(Atomic::Add, x), u, 501),
         atomic::<U32, u32>("reduce max", 5, |p, x| p.reduce(Atomic::Max, x), u, 31),
         atomic::<U32, u32>("reduce xor", 5, |p, x| p.reduce(Atomic::Xor, x), u, 5),
@@ -146,7 +284,15 @@ fn atomics() -> Vec<Case> {
             u,
             64,
         ),
-        atomic::<U64, u64>("compare_swap 64", 7, |p, x| { p.compare_swap(7u64, x + 9); }, |i| i.u64() * 0u64, 9),
+        atomic::<U64, u64>(
+            "compare_swap 64",
+            7,
+            |p, x| {
+                p.compare_swap(7u64, x + 9);
+            },
+            |i| i.u64() * 0u64,
+            9,
+        ),
         Case::new(
             "swap",
             DType::U32,

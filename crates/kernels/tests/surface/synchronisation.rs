@@ -117,9 +117,10 @@ fn barriers() -> Vec<Case> {
                 when(i.eq(0), || flag.set(0, 0));
                 sync_threads();
                 when(i.ge(32), || {
-                    spin("the first warp").at_most(100_000).sleeping(20).until(|| {
-                        flag.at(0).acquire(Scope::Block).load().eq(1)
-                    });
+                    spin("the first warp")
+                        .at_most(100_000)
+                        .sleeping(20)
+                        .until(|| flag.at(0).acquire(Scope::Block).load().eq(1));
                 })
                 .otherwise(|| {
                     when(i.eq(5), || {
@@ -204,66 +205,108 @@ fn warps() -> Vec<Case> {
         warp("shuffle_up", |x| shuffle_up(&x, 4), |x| (0..32).map(|i| x[if i >= 4 { i - 4 } else { i }]).collect()),
         warp("lanes xor", |x| lanes(8).shuffle_xor(&x, 3), |x| (0..32).map(|i| x[i ^ 3]).collect()),
         warp("lanes from", |x| lanes(8).shuffle_from(&x, 2), |x| (0..32).map(|i| x[i / 8 * 8 + 2]).collect()),
-        warp("lanes down", |x| lanes(16).shuffle_down(&x, 3), |x| {
-            (0..32).map(|i| x[if i % 16 < 13 { i + 3 } else { i }]).collect()
-        }),
-        warp("lanes up", |x| lanes(16).shuffle_up(&x, 3), |x| {
-            (0..32).map(|i| x[if i % 16 >= 3 { i - 3 } else { i }]).collect()
-        }),
+        warp(
+            "lanes down",
+            |x| lanes(16).shuffle_down(&x, 3),
+            |x| (0..32).map(|i| x[if i % 16 < 13 { i + 3 } else { i }]).collect(),
+        ),
+        warp(
+            "lanes up",
+            |x| lanes(16).shuffle_up(&x, 3),
+            |x| (0..32).map(|i| x[if i % 16 >= 3 { i - 3 } else { i }]).collect(),
+        ),
         warp("shuffle of bytes", |x| shuffle_xor(&x.u8(), 1).u32(), |x| (0..32).map(|i| x[i ^ 1] & 255).collect()),
         warp("shuffle of doubles", |x| shuffle_xor(&x.f64(), 1).u32(), |x| (0..32).map(|i| x[i ^ 1]).collect()),
-        warp("shuffle of truth", |x| select(shuffle_xor(&x.gt(9), 1), U32::from(1), 0), |x| {
-            (0..32).map(|i| u32::from(x[i ^ 1] > 9)).collect()
-        }),
-        warp("votes", |x| {
-            let bit = |c: Bool, n: usize| select(c, U32::from(n), 0);
-            let (some, odd) = (x.gt(9), (x % 2).eq(1));
-            bit(all_lanes(some), 1) | bit(any_lane(odd), 2) | bit(is_uniform(lane_idx().lt(40)), 4)
-        }, |x| {
-            let all = u32::from(x.iter().all(|x| *x > 9)) | u32::from(x.iter().any(|x| x % 2 == 1)) << 1 | 4;
-            vec![all; 32]
-        }),
-        warp("ballot", |x| ballot(x.gt(1 << 31)) & lanes_below() | active_lanes() & 0, |x| {
-            let all = (0..32).filter(|i| x[*i] > 1 << 31).fold(0u32, |m, i| m | 1 << i);
-            (0..32).map(|i| all & ((1 << i) - 1)).collect()
-        }),
-        warp("match_lanes", |x| match_lanes(x % 3), |x| {
-            (0..32).map(|i| (0..32).filter(|j| x[*j] % 3 == x[i] % 3).fold(0u32, |m, j| m | 1 << j)).collect()
-        }),
-        warp("match_all_lanes", |x| select(match_all_lanes(x & 0) & !match_all_lanes(lane_idx()), x, 0), |x| x.to_vec()),
-        warp("redux", |x| {
-            let small = x & 0xff;
-            small.warp_sum() + small.warp_min() * 3 + small.warp_max() * 5 + (small.warp_and() ^ small.warp_or()) * 7
-                + small.warp_xor() * 11
-        }, |x| {
-            let s: Vec<u32> = x.iter().map(|x| x & 0xff).collect();
-            let (and, or) = (s.iter().fold(255, |a, b| a & b), s.iter().fold(0, |a, b| a | b));
-            let xor = s.iter().fold(0, |a, b| a ^ b);
-            let (min, max) = (s.iter().min().unwrap(), s.iter().max().unwrap());
-            vec![s.iter().sum::<u32>() + min * 3 + max * 5 + (and ^ or) * 7 + xor * 11; 32]
-        }),
-        warp("redux signed", |x| {
-            let s = x.i32() >> 20usize;
-            (s.warp_sum() + s.warp_min() * 3 + s.warp_max() * 5).as_u32()
-        }, |x| {
-            let s: Vec<i32> = x.iter().map(|x| *x as i32 >> 20).collect();
-            vec![(s.iter().sum::<i32>() + s.iter().min().unwrap() * 3 + s.iter().max().unwrap() * 5) as u32; 32]
-        }),
-        warp("warp_max of floats", |x| {
-            let f = (x & 0xffff).f32();
-            f.warp_max().u32() + f.warp_min().u32()
-        }, |x| {
-            let s: Vec<u32> = x.iter().map(|x| x & 0xffff).collect();
-            vec![s.iter().max().unwrap() + s.iter().min().unwrap(); 32]
-        }),
-        warp("warp_reduce", |x| warp_reduce(x & 0xff, 8, |a, b| a + b), |x| {
-            (0..32).map(|i| x[i / 8 * 8..i / 8 * 8 + 8].iter().map(|x| x & 0xff).sum()).collect()
-        }),
-        warp("elect", |x| {
-            let mine = var(U32::from(0));
-            when(elect(), || mine.set(1));
-            x & 0 | mine.get().warp_sum()
-        }, |_| vec![1; 32]).on(hopper),
+        warp(
+            "shuffle of truth",
+            |x| select(shuffle_xor(&x.gt(9), 1), U32::from(1), 0),
+            |x| (0..32).map(|i| u32::from(x[i ^ 1] > 9)).collect(),
+        ),
+        warp(
+            "votes",
+            |x| {
+                let bit = |c: Bool, n: usize| select(c, U32::from(n), 0);
+                let (some, odd) = (x.gt(9), (x % 2).eq(1));
+                bit(all_lanes(some), 1) | bit(any_lane(odd), 2) | bit(is_uniform(lane_idx().lt(40)), 4)
+            },
+            |x| {
+                let all = u32::from(x.iter().all(|x| *x > 9)) | u32::from(x.iter().any(|x| x % 2 == 1)) << 1 | 4;
+                vec![all; 32]
+            },
+        ),
+        warp(
+            "ballot",
+            |x| ballot(x.gt(1 << 31)) & lanes_below() | active_lanes() & 0,
+            |x| {
+                let all = (0..32).filter(|i| x[*i] > 1 << 31).fold(0u32, |m, i| m | 1 << i);
+                (0..32).map(|i| all & ((1 << i) - 1)).collect()
+            },
+        ),
+        warp(
+            "match_lanes",
+            |x| match_lanes(x % 3),
+            |x| (0..32).map(|i| (0..32).filter(|j| x[*j] % 3 == x[i] % 3).fold(0u32, |m, j| m | 1 << j)).collect(),
+        ),
+        warp(
+            "match_all_lanes",
+            |x| select(match_all_lanes(x & 0) & !match_all_lanes(lane_idx()), x, 0),
+            |x| x.to_vec(),
+        ),
+        warp(
+            "redux",
+            |x| {
+                let small = x & 0xff;
+                small.warp_sum()
+                    + small.warp_min() * 3
+                    + small.warp_max() * 5
+                    + (small.warp_and() ^ small.warp_or()) * 7
+                    + small.warp_xor() * 11
+            },
+            |x| {
+                let s: Vec<u32> = x.iter().map(|x| x & 0xff).collect();
+                let (and, or) = (s.iter().fold(255, |a, b| a & b), s.iter().fold(0, |a, b| a | b));
+                let xor = s.iter().fold(0, |a, b| a ^ b);
+                let (min, max) = (s.iter().min().unwrap(), s.iter().max().unwrap());
+                vec![s.iter().sum::<u32>() + min * 3 + max * 5 + (and ^ or) * 7 + xor * 11; 32]
+            },
+        ),
+        warp(
+            "redux signed",
+            |x| {
+                let s = x.i32() >> 20usize;
+                (s.warp_sum() + s.warp_min() * 3 + s.warp_max() * 5).as_u32()
+            },
+            |x| {
+                let s: Vec<i32> = x.iter().map(|x| *x as i32 >> 20).collect();
+                vec![(s.iter().sum::<i32>() + s.iter().min().unwrap() * 3 + s.iter().max().unwrap() * 5) as u32; 32]
+            },
+        ),
+        warp(
+            "warp_max of floats",
+            |x| {
+                let f = (x & 0xffff).f32();
+                f.warp_max().u32() + f.warp_min().u32()
+            },
+            |x| {
+                let s: Vec<u32> = x.iter().map(|x| x & 0xffff).collect();
+                vec![s.iter().max().unwrap() + s.iter().min().unwrap(); 32]
+            },
+        ),
+        warp(
+            "warp_reduce",
+            |x| warp_reduce(x & 0xff, 8, |a, b| a + b),
+            |x| (0..32).map(|i| x[i / 8 * 8..i / 8 * 8 + 8].iter().map(|x| x & 0xff).sum()).collect(),
+        ),
+        warp(
+            "elect",
+            |x| {
+                let mine = var(U32::from(0));
+                when(elect(), || mine.set(1));
+                x & 0 | mine.get().warp_sum()
+            },
+            |_| vec![1; 32],
+        )
+        .on(hopper),
         exchange("sync_warp", 32, |tile, i, x| {
             tile.set(i, x);
             sync_warp();
@@ -317,7 +360,9 @@ fn clusters() -> Vec<Case> {
             tile.set(i, x);
             sync_cluster();
             let (cluster, here, size) = (cluster_idx().x, block_in_cluster().x, cluster_size().x);
-            let right = block_idx().x.eq(cluster * size + here) & here.eq(rank) & cluster_blocks().eq(2)
+            let right = block_idx().x.eq(cluster * size + here)
+                & here.eq(rank)
+                & cluster_blocks().eq(2)
                 & cluster_count().x.eq(2);
             let other = tile.at(i).in_block(rank ^ 1).load();
             sync_cluster();
