@@ -283,7 +283,8 @@ impl Builder {
             self.step(&mut block, depth + 1);
             if breaks && self.pick(6) == 0 {
                 let condition = self.value(&mut block, Type::Bool);
-                self.push(&mut block, Op::BreakIf, &[condition], None);
+                let op = if self.pick(2) == 0 { Op::BreakIf } else { Op::ContinueIf };
+                self.push(&mut block, op, &[condition], None);
             }
         }
         self.scopes.pop();
@@ -305,18 +306,20 @@ impl Builder {
             }
             4 if depth < 3 => {
                 let condition = self.value(block, Type::Bool);
+                let uniform = self.pick(4) == 0;
                 let then = self.inner(depth, false);
                 let otherwise = if self.pick(2) == 0 { self.inner(depth, false) } else { vec![] };
-                self.push(block, Op::If { then, otherwise }, &[condition], None);
+                self.push(block, Op::If { uniform, then, otherwise }, &[condition], None);
             }
             5 | 9 if depth < 3 => {
                 let bounds = [self.pick(2), self.pick(6), 1 + self.pick(2)];
                 let bounds = bounds.map(|n| self.number(block, Type::U32, n.into()));
                 let index = self.kernel.value(Type::U32);
                 self.scopes.push(vec![index]);
+                let unroll = self.one(&[None, None, Some(1), Some(2), Some(3), Some(4)]);
                 let body = self.inner(depth, true);
                 self.scopes.pop();
-                self.push(block, Op::For { index, body }, &bounds, None);
+                self.push(block, Op::For { index, unroll, body }, &bounds, None);
             }
             6 | 7 => self.store(block),
             8 => self.load(block),

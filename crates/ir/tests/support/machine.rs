@@ -30,6 +30,7 @@ impl Outcome {
 enum Flow {
     Next,
     Break,
+    Continue,
     Exit,
 }
 
@@ -91,13 +92,13 @@ impl Machine<'_> {
             }
             Op::Get(r) => self.values[inst.results[0].0 as usize] = self.registers[r.0 as usize],
             Op::Set(r) => self.registers[r.0 as usize] = args[0],
-            Op::If { then, otherwise } => return self.block(if args[0] == 1 { then } else { otherwise }),
-            Op::For { index, body } => {
+            Op::If { then, otherwise, .. } => return self.block(if args[0] == 1 { then } else { otherwise }),
+            Op::For { index, body, .. } => {
                 let mut i = args[0];
                 while i < args[1] {
                     self.values[index.0 as usize] = i;
                     match self.block(body) {
-                        Flow::Next => i += args[2],
+                        Flow::Next | Flow::Continue => i += args[2],
                         Flow::Break => break,
                         Flow::Exit => return Flow::Exit,
                     }
@@ -105,14 +106,15 @@ impl Machine<'_> {
             }
             Op::Loop { body } => loop {
                 match self.block(body) {
-                    Flow::Next => {}
+                    Flow::Next | Flow::Continue => {}
                     Flow::Break => break,
                     Flow::Exit => return Flow::Exit,
                 }
             },
             Op::BreakIf if args[0] == 1 => return Flow::Break,
+            Op::ContinueIf if args[0] == 1 => return Flow::Continue,
             Op::ExitIf if args[0] == 1 => return Flow::Exit,
-            Op::BreakIf | Op::ExitIf | Op::Barrier => {}
+            Op::BreakIf | Op::ContinueIf | Op::ExitIf | Op::Barrier => {}
             Op::Unpack => {
                 self.values[inst.results[0].0 as usize] = args[0] & 0xffff;
                 self.values[inst.results[1].0 as usize] = args[0] >> 16;
