@@ -159,7 +159,8 @@ fn fragment(mma: &TiledMma, operand: Operand, [rows, columns]: [usize; 2]) -> Rm
         .and_then(|tile| mma.partition(operand, &tile, 0))
         .and_then(|(part, _)| Layout::compact(part.shape().clone()));
     match (dtypes, layout) {
-        (Ok(dtypes), Ok(layout)) => RmemTensor::new(dtypes[operand as usize], layout),
+        (Ok([.., sums]), Ok(layout)) if operand == Operand::C => RmemTensor::new(sums, layout),
+        (Ok(dtypes), Ok(layout)) => RmemTensor::untyped(dtypes[operand as usize], layout),
         (Err(problem), _) => {
             mistake(problem, &[], "see `mma_atom`");
             RmemTensor::new(warpsmith_types::DType::F32, Layout::one())
