@@ -1,5 +1,6 @@
 //! Which products a warpgroup can form, and the operands that it takes: tiles of shared memory, registers for A.
 
+use crate::cast::Cast;
 use crate::cute::SmemTensor;
 use crate::frag::{Frag, Stored};
 use crate::pipeline::Full;

@@ -9,6 +9,7 @@ use crate::dim::gcd;
 use crate::trace::{Handle, mistake, with};
 use smallvec::SmallVec;
 use std::panic::Location;
+use warpsmith_ir::access::Access;
 use warpsmith_ir::{Op, Space, Type};
 
 /// The widest access of a thread, in bytes.
@@ -106,7 +107,8 @@ fn read(m: &Move<'_>, width: usize) -> Vec<Handle> {
             }
         };
         let args: SmallVec<[Handle; 2]> = [address].into_iter().chain(condition).collect();
-        let op = Op::Load { space, offset, fill: condition.map(|_| 0), read_only };
+        let access = if read_only { Access::READ_ONLY } else { Access::PLAIN };
+        let op = Op::Load { space, offset, fill: condition.map(|_| 0), access };
         with(|t| t.record(op, &args, &types, at))
     };
     match m.from {
@@ -154,7 +156,7 @@ fn write(m: &Move<'_>, width: usize, words: Vec<Handle>) {
             Inside::Never => return,
         };
         let args: SmallVec<[Handle; 6]> = [address].into_iter().chain(data.iter().copied()).chain(condition).collect();
-        let op = Op::Store { space, offset, guarded: condition.is_some() };
+        let op = Op::Store { space, offset, guarded: condition.is_some(), access: Access::PLAIN };
         with(|t| t.record(op, &args, &[], at));
     };
     match m.to {

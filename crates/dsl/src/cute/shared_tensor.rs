@@ -8,6 +8,7 @@ use crate::trace::{FragData, Loc, emit, mistake, with};
 use crate::value::{F32, U32};
 use std::panic::Location;
 use std::rc::Rc;
+use warpsmith_ir::access::Access;
 use warpsmith_ir::{Op, SharedVariable, Space, Type};
 use warpsmith_layout::{ComposedLayout, Layout, LayoutError, Swizzle};
 use warpsmith_types::DType;
@@ -237,7 +238,7 @@ impl SmemTensor {
         let element = self.slice(coordinate);
         let (address, offset) = element.address_of(0, at);
         let Some(ty) = element_type(self.dtype) else { return self.no_elements() };
-        let op = Op::Load { space: Space::Shared, offset, fill: None, read_only: false };
+        let op = Op::Load { space: Space::Shared, offset, fill: None, access: Access::PLAIN };
         let word = with(|t| t.record(op, &[address.h], &[ty], at)[0]);
         Frag::new(FragData { dtype: self.dtype, elements: 1, words: vec![word] })
     }
@@ -262,7 +263,7 @@ impl SmemTensor {
             return;
         }
         let (address, offset) = self.slice(coordinate).address_of(0, at);
-        let op = Op::Store { space: Space::Shared, offset, guarded: false };
+        let op = Op::Store { space: Space::Shared, offset, guarded: false, access: Access::PLAIN };
         with(|t| t.record(op, &[address.h, x.words[0]], &[], at));
     }
 

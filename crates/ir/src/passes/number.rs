@@ -3,7 +3,9 @@
 //! Scopes follow the blocks: what was computed before, or around, is found again; nothing is moved. Loads that are
 //! read-only count as operations.
 
+use super::fold::floats::has_one_nan;
 use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
+use crate::access::{Access, AccessKind};
 use crate::inline::Inline;
 use crate::kernel::{Inst, Kernel, Value};
 use crate::machine::Machine;
@@ -34,6 +36,7 @@ struct Key {
     args: SmallVec<[Value; 3]>,
     types: SmallVec<[Type; 4]>,
     words: Words,
+    access: Option<Access>,
 }
 
 /// What instructions of PTX say in words.
@@ -51,7 +54,7 @@ impl Key {
             Op::Param(i) => ((*i).into(), 0, 0),
             Op::Special(s) if !s.is_volatile() => (*s as u64, 0, 0),
             Op::SharedAddress(id) => (id.0.into(), 0, 0),
-            Op::Load { space: Space::Global, offset, fill, read_only: true } => {
+            Op::Load { space: Space::Global, offset, fill, access } if access.kind == AccessKind::ReadOnly => {
                 (fill.is_some().into(), *offset, fill.unwrap_or_default())
             }
             op if op.is_pure() => (0, 0, 0),
@@ -65,7 +68,8 @@ impl Key {
                 Binary::Add | Binary::Mul | Binary::MulHi | Binary::MulWide | Binary::And | Binary::Or | Binary::Xor
             )
         );
-        if commutes {
+        // So may which of two NaNs of f64.
+        if commutes && args.iter().all(|&v| has_one_nan(rw.type_of(v))) {
             args.sort_unstable();
         }
         let types = inst.results.iter().map(|&v| rw.type_of(v)).collect();
@@ -74,7 +78,7 @@ impl Key {
             Op::Inline(inline) => Words::Inline(inline.clone()),
             _ => Words::None,
         };
-        Some(Key { name: inst.op.name(), detail, args, types, words })
+        Some(Key { name: inst.op.name(), detail, args, types, words, access: inst.access() })
     }
 }
 

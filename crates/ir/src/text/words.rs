@@ -1,5 +1,6 @@
 //! Words that are operations.
 
+use crate::access::Access;
 use crate::op::{Binary, Comparison, Op, Shuffle, Space, Unary};
 
 /// An operation that its word says all about, or all but operands and blocks.
@@ -15,9 +16,11 @@ pub(super) fn simple(word: &str) -> Option<Op> {
         "barrier" => Op::Barrier,
         "wait_for_upstream" => Op::WaitForUpstream,
         "launch_dependents" => Op::LaunchDependents,
-        "if" => Op::If { then: vec![], otherwise: vec![] },
+        "if" => Op::If { uniform: false, then: vec![], otherwise: vec![] },
+        "if.uniform" => Op::If { uniform: true, then: vec![], otherwise: vec![] },
         "loop" => Op::Loop { body: vec![] },
         "break_if" => Op::BreakIf,
+        "continue_if" => Op::ContinueIf,
         "exit_if" => Op::ExitIf,
         _ => return dotted(word).or_else(|| arithmetic(word)),
     };
@@ -28,13 +31,14 @@ fn dotted(word: &str) -> Option<Op> {
     let (head, rest) = word.split_once('.')?;
     match head {
         "shuffle" => Shuffle::from_name(rest).map(Op::Shuffle),
-        "store" => Space::from_name(rest).map(|space| Op::Store { space, offset: 0, guarded: false }),
-        "load" => {
-            let (space, read_only) = match rest.strip_suffix(".read_only") {
-                Some(space) => (space, true),
-                None => (rest, false),
-            };
-            Space::from_name(space).map(|space| Op::Load { space, offset: 0, fill: None, read_only })
+        "load" | "store" => {
+            let mut words = rest.split('.');
+            let space = Space::from_name(words.next()?)?;
+            let access = Access::from_words(words)?;
+            Some(match head {
+                "load" => Op::Load { space, offset: 0, fill: None, access },
+                _ => Op::Store { space, offset: 0, guarded: false, access },
+            })
         }
         _ => None,
     }

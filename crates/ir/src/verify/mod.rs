@@ -11,12 +11,14 @@
 //! - has the operands and results that its operation takes, in number and type, and only such values, registers,
 //!   parameters and shared variables as exist;
 //! - reads values that are defined before it in its own block or in one around it; each value is defined once;
-//! - as a constant or a fill, has no bits beyond its type; as a `for`, does not step by 0; as a `break_if`, is in a loop.
+//! - as a constant or a fill, has no bits beyond its type; as a `for`, does not step by 0; as a `break_if` or `continue_if`, is in
+//!   a loop.
 //!
 //! Each access to memory:
-//! - moves 1, 2 or 4 elements of one type, at most 16 bytes; or, in global memory, 8 elements of 32 bits;
+//! - moves 1, 2 or 4 elements of one type, at most 16 bytes; or, in global memory, 8 elements of 32 bits or 4 of 64;
 //! - has an offset that its width divides, and an address that is aligned to its width as far as that can be proven;
-//! - as a load, has a fill exactly when it has a condition; is read-only only from global memory.
+//! - as a load, has a fill exactly when it has a condition;
+//! - orders and hints as PTX has it: loads acquire, stores release, read-only is global ([`Access`](crate::Access)).
 //!
 //! Along the ways through the program:
 //! - mutable registers are written before they are read;
@@ -37,13 +39,16 @@ mod tests;
 
 use crate::kernel::{Block, Inst, Kernel, LocationId, Value};
 use crate::op::{Op, Space};
-use crate::types::Type;
+use crate::types::{Type, memory};
 use alignment::Alignment;
 use smallvec::SmallVec;
 use warpsmith_types::{Diagnostic, Location, Report};
 
 /// How deep blocks may be nested. Far more than anyone writes, and little enough that no walk runs out of stack.
 pub const MAX_DEPTH: usize = 128;
+
+/// The most bodies that a trip of an unrolled loop may have.
+pub const MAX_UNROLL: u32 = 256;
 
 /// What a block may have of shared memory on the target that has most.
 pub const MAX_SHARED: u32 = 227 * 1024;
@@ -216,7 +221,12 @@ impl<'k> Verifier<'k> {
         let problem = match signature::check(self.kernel, &inst.op, &args, &results) {
             Err(problem) => Some(problem),
             Ok(()) => match inst.op {
-                Op::BreakIf if self.loops == 0 => Some("`break_if` is not in a loop".into()),
+                Op::BreakIf | Op::ContinueIf if self.loops == 0 => {
+                    Some(format!("`{}` is not in a loop", inst.op.name()))
+                }
+                Op::For { unroll: Some(n), .. } if !(1..=MAX_UNROLL).contains(&n) => {
+                    Some(format!("this `for` is to be unrolled {n} times, and that is 1 to {MAX_UNROLL}"))
+                }
                 Op::For { .. } if self.alignment.constant(inst.args[2]) == Some(0) => {
                     Some("this `for` steps by 0 and would never end".into())
                 }
@@ -235,21 +245,25 @@ impl<'k> Verifier<'k> {
 
     /// Width, offset and alignment of an access.
     fn access(&mut self, inst: &Inst) {
-        let (elements, ty, space, offset) = match &inst.op {
-            Op::Load { space, offset, .. } => (inst.results.len(), inst.results[0], *space, *offset),
-            Op::Store { space, offset, guarded } => {
-                (inst.args.len() - 1 - usize::from(*guarded), inst.args[1], *space, *offset)
-            }
+        let (load, space, offset, access) = match &inst.op {
+            Op::Load { space, offset, access, .. } => (true, *space, *offset, *access),
+            Op::Store { space, offset, access, .. } => (false, *space, *offset, *access),
             _ => return,
         };
-        let element = self.kernel.type_of(ty).bytes();
+        let moved = inst.moved();
+        let (elements, ty) = (moved.len(), self.kernel.type_of(moved[0]));
+        let element = ty.bytes();
         let width = element * elements as u32;
         let name = inst.op.name();
-        let wide = elements == 8 && element == 4 && space == Space::Global;
+        let wide = width == 32 && matches!(element, 4 | 8) && space == Space::Global;
         if !(wide || matches!(elements, 1 | 2 | 4) && width <= 16) {
             let message = format!("no {} `{name}` moves {elements} elements of {element} bytes at once", space.name());
             self.error(message, inst.location).help =
-                Some("1, 2 or 4 elements of 16 bytes in all; or 8 elements of 4 bytes in global memory".into());
+                Some("1, 2 or 4 elements of 16 bytes in all; or 8 of 4 bytes or 4 of 8 bytes in global memory".into());
+            return;
+        }
+        if let Some(problem) = access.problem(load, space, elements, memory(ty)) {
+            self.error(problem, inst.location);
             return;
         }
         if offset.unsigned_abs() % width != 0 {

@@ -2,10 +2,10 @@
 
 use super::Device;
 use super::backend::{Kernel, Loaded};
-use super::report::CompileReport;
 use super::shape::{KernelLimits, LaunchShape};
 use super::stream::Stream;
 use crate::error::Error;
+use crate::report::CompileReport;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -1,13 +1,13 @@
 //! Branches, loops and guards whose condition is known.
 
-use crate::kernel::{Block, Inst, Value};
+use crate::kernel::{Block, Inst};
 use crate::op::{Op, Unary};
 use crate::passes::rewrite::{Outcome, Rewriter};
 
 pub(super) fn apply(rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
     let constant = |i: usize| inst.args.get(i).and_then(|&v| rw.constant(v));
     match &mut inst.op {
-        Op::If { then, otherwise } => {
+        Op::If { then, otherwise, .. } => {
             if then.is_empty() && otherwise.is_empty() {
                 return Outcome::Done;
             }
@@ -19,7 +19,7 @@ pub(super) fn apply(rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
                 inst.args[0] = unless;
             }
         }
-        Op::For { index, body } => {
+        Op::For { index, body, .. } => {
             let (Some(from), Some(to)) = (constant(0), constant(1)) else { return Outcome::Keep(inst) };
             if from >= to {
                 return Outcome::Done;
@@ -30,41 +30,38 @@ pub(super) fn apply(rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
                 return Outcome::Splice(std::mem::take(body));
             }
         }
-        Op::BreakIf | Op::ExitIf if constant(0) == Some(0) => return Outcome::Done,
-        Op::Load { fill: fill @ Some(_), .. } => match constant(1) {
-            Some(1) => {
-                *fill = None;
-                inst.args.truncate(1);
-            }
-            Some(_) => {
-                let bits = fill.unwrap_or_default();
-                let results: Vec<Value> = inst.results.to_vec();
-                for v in results {
-                    let constant = rw.new_constant(rw.type_of(v), bits);
-                    rw.replace(v, constant);
-                }
-                return Outcome::Done;
-            }
-            None => {}
-        },
-        Op::Store { guarded: guarded @ true, .. } => match inst.args.last().and_then(|&v| rw.constant(v)) {
-            Some(1) => {
-                *guarded = false;
-                inst.args.pop();
-            }
-            Some(_) => return Outcome::Done,
-            None => {}
-        },
+        Op::BreakIf | Op::ContinueIf | Op::ExitIf if constant(0) == Some(0) => return Outcome::Done,
+        Op::Load { .. } | Op::Store { .. } => return access(rw, inst),
         _ => {}
     }
     Outcome::Keep(inst)
 }
 
-/// Whether a body leaves the loop it belongs to.
+/// An access whose condition is known.
+fn access(rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
+    let Some(known) = inst.condition().and_then(|c| rw.constant(c)) else { return Outcome::Keep(inst) };
+    match &mut inst.op {
+        Op::Load { fill, .. } if known == 1 => *fill = None,
+        Op::Store { guarded, .. } if known == 1 => *guarded = false,
+        Op::Load { fill, .. } => {
+            let bits = fill.unwrap_or_default();
+            for &v in &inst.results {
+                let constant = rw.new_constant(rw.type_of(v), bits);
+                rw.replace(v, constant);
+            }
+            return Outcome::Done;
+        }
+        _ => return Outcome::Done,
+    }
+    inst.args.pop();
+    Outcome::Keep(inst)
+}
+
+/// Whether a body may leave the loop it belongs to, or begin it again.
 fn breaks(body: &Block) -> bool {
     body.iter().any(|inst| match &inst.op {
-        Op::BreakIf => true,
-        Op::If { then, otherwise } => breaks(then) || breaks(otherwise),
+        Op::BreakIf | Op::ContinueIf => true,
+        Op::If { then, otherwise, .. } => breaks(then) || breaks(otherwise),
         _ => false,
     })
 }

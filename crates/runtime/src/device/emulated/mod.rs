@@ -4,10 +4,10 @@ mod work;
 
 use super::backend::{Backend, EventHandle, GraphHandle, Kernel, Loaded, StreamHandle};
 use super::function::{LaunchOutcome, Ptx};
-use super::report::CompileReport;
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::error::Error;
+use crate::report::CompileReport;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
