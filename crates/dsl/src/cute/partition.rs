@@ -10,9 +10,12 @@ use std::panic::Location;
 use warpsmith_layout::atom::{Operand, TiledCopy, TiledMma};
 use warpsmith_layout::{Facts, Int, Layout, LayoutError, Tiler};
 
+/// A thread's values of a layout, and the offset of the first.
+type Part = Result<(Layout, Int), LayoutError>;
+
 /// How a tile is divided among threads, and the thread that asks.
 pub struct Scheme<'a> {
-    cut: &'a dyn Fn(&Layout, Int) -> Result<(Layout, Int), LayoutError>,
+    cut: &'a dyn Fn(&Layout, Int) -> Part,
     /// Extents of the tile that the threads share.
     tile: Vec<i64>,
     threads: i64,
