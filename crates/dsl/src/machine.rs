@@ -52,6 +52,13 @@ impl Ptx {
         self.place(slot)
     }
 
+    /// `{…}` of results.
+    pub(crate) fn results(mut self, types: &[Type]) -> Ptx {
+        let first = self.results.len() as u8;
+        self.results.extend_from_slice(types);
+        self.place(Slot::results(first..first + types.len() as u8))
+    }
+
     /// `_|p`: only the predicate is wanted.
     pub(crate) fn predicate(mut self) -> Ptx {
         self.results.push(Type::Bool);

@@ -172,6 +172,7 @@ impl Part {
         let Some((word, per_word)) = words(t.dtype, width) else { return self.unsupported() };
         let fill = fill(t.dtype, per_word, outside);
         let mut all = vec![];
+        let access = if t.read_only { warpsmith_ir::Access::READ_ONLY } else { warpsmith_ir::Access::PLAIN };
         for a in self.accesses(width) {
             let types: SmallVec<[Type; 8]> = std::iter::repeat_n(word, width / per_word).collect();
             let (mut args, mut filled): (SmallVec<[Handle; 2]>, _) = (SmallVec::from_slice(&[a.address.h]), None);
@@ -187,7 +188,7 @@ impl Part {
                 }
                 Condition::Always => {}
             }
-            let op = Op::Load { space: Space::Global, offset: a.offset, fill: filled, read_only: t.read_only };
+            let op = Op::Load { space: Space::Global, offset: a.offset, fill: filled, access };
             all.extend(with(|tr| tr.record(op, &args, &types, at)));
         }
         Frag::new(FragData { dtype: t.dtype, elements: self.tv.values(), words: all })
@@ -228,7 +229,8 @@ impl Part {
                     true
                 }
             };
-            with(|tr| tr.record(Op::Store { space: Space::Global, offset: a.offset, guarded }, &args, &[], at));
+            let op = Op::Store { space: Space::Global, offset: a.offset, guarded, access: warpsmith_ir::Access::PLAIN };
+            with(|tr| tr.record(op, &args, &[], at));
         }
     }
 

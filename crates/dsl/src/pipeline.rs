@@ -3,9 +3,10 @@
 //! Misuse that Rust's types catch: freeing a stage that a pending MMA reads (borrowed), keeping a stage's tile after the
 //! stage (lifetime), not answering a drained stage with an MMA (the closure must return one).
 
-use crate::barrier::{Mbarriers, fence_barrier_init};
 use crate::dim::Dim;
+use crate::fence::fence_barrier_init;
 use crate::flow::{Var, range, select, var, when};
+use crate::mbarrier::Mbarriers;
 use crate::roles::Group;
 use crate::smem::{MatrixAt, PANEL, SmemTile};
 use crate::tensor::{Coord, Tensor};

@@ -3,6 +3,7 @@
 //! Misuse that Rust's types catch: reading an accumulator before `finish` (there is no such method), after it (moved), or
 //! while an MMA is pending (borrowed). Left to the trace: a [`Pending`] that is dropped.
 
+use crate::cast::Cast;
 use crate::frag::{Frag, floats};
 use crate::machine::ptx;
 use crate::pipeline::Full;

@@ -7,6 +7,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`kernel`], [`op`], [`types`] | the IR itself |
+//! | [`access`] | how loads and stores treat memory |
 //! | [`machine`], [`inline`] | any instruction of PTX as one operation; PTX text |
 //! | [`verify`](mod@verify) | what must hold, checked before and after the passes |
 //! | [`passes`] | contraction, folding, registers, division, addresses, value numbering, loops, dead code |
@@ -16,6 +17,7 @@
 //! The passes do what `ptxas` was measured not to do (constant division, address folding, contraction by our own
 //! rules) and leave registers and scheduling to it.
 
+pub mod access;
 pub mod inline;
 pub mod kernel;
 pub mod lower;
@@ -26,6 +28,7 @@ pub mod text;
 pub mod types;
 pub mod verify;
 
+pub use access::{Access, AccessKind, Scope};
 pub use inline::{Effect, Inline};
 pub use kernel::{Block, Inst, Kernel, LocationId, Param, Pointer, RegisterId, SharedId, SharedVariable, Value};
 pub use lower::{LowerError, LowerOptions, lower};

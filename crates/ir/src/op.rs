@@ -1,8 +1,9 @@
 //! Operations.
 
+use crate::access::Access;
 use crate::inline::{Effect, Inline};
 use crate::kernel::{Block, RegisterId, SharedId, Value};
-use crate::machine::{Machine, SpecialRegister};
+use crate::machine::{Machine, SpecialRegister, Word};
 use crate::types::Type;
 use std::borrow::Cow;
 use warpsmith_ptx::Type as PtxType;
@@ -29,8 +30,11 @@ macro_rules! named {
     };
 }
 
+pub(crate) use named;
+
 named! {
-    /// One operand, result of the same type. Those called approximate flush subnormals (`.approx.ftz`).
+    /// One operand, result of the same type. Those called approximate are so for `f32`, and flush subnormals
+    /// (`.approx.ftz`); `rcp` and `sqrt` of `f64` round correctly.
     Unary {
         /// −x.
         Neg = "neg",
@@ -62,7 +66,7 @@ named! {
         Mul = "mul",
         /// The upper half of an integer product.
         MulHi = "mul_hi",
-        /// The whole product of two 32-bit integers.
+        /// The whole product of two integers of 16 or 32 bits.
         MulWide = "mul_wide",
         /// Quotient: truncated for integers, correctly rounded for floats.
         Div = "div",
@@ -110,6 +114,30 @@ named! {
         Global = "global",
         /// The block's shared memory; addresses are `u32`.
         Shared = "shared",
+        /// The shared memory of any block of the cluster; addresses are `u32`, of `mapa`.
+        SharedCluster = "shared::cluster",
+        /// Whatever the address says; addresses are `u64`.
+        Generic = "generic",
+    }
+}
+
+impl Space {
+    /// The type of its addresses.
+    pub const fn address(self) -> Type {
+        match self {
+            Space::Global | Space::Generic => Type::U64,
+            Space::Shared | Space::SharedCluster => Type::U32,
+        }
+    }
+
+    /// Its word in PTX; generic accesses have none.
+    pub(crate) const fn word(self) -> Option<Word> {
+        match self {
+            Space::Global => Some(Word::Global),
+            Space::Shared => Some(Word::Shared),
+            Space::SharedCluster => Some(Word::SharedCluster),
+            Space::Generic => None,
+        }
     }
 }
 
@@ -278,7 +306,8 @@ pub enum Op {
     },
     /// A `u32` to its low and high 16 bits.
     Unpack,
-    /// `[address]` or `[address, condition]`: as many elements as results, all of one type.
+    /// `[address]`, its policy if it has one, and a condition if it has a fill: as many elements as results, all of
+    /// one type.
     Load {
         /// Where from.
         space: Space,
@@ -286,10 +315,10 @@ pub enum Op {
         offset: i32,
         /// The bits each element has where the condition is false; set exactly when there is a condition.
         fill: Option<u64>,
-        /// Nobody writes this memory while the kernel runs (`ld.global.nc`).
-        read_only: bool,
+        /// What it orders, and its hints.
+        access: Access,
     },
-    /// `[address, values…]`, and a condition last when `guarded`.
+    /// `[address, values…]`; a policy stands after the address, and a condition last when `guarded`.
     Store {
         /// Where to.
         space: Space,
@@ -297,6 +326,8 @@ pub enum Op {
         offset: i32,
         /// The last operand is a condition.
         guarded: bool,
+        /// What it orders, and its hints.
+        access: Access,
     },
     /// `[x, b]`: 32-bit exchange between lanes.
     Shuffle(Shuffle),
@@ -412,7 +443,8 @@ impl Op {
     pub fn is_removable(&self) -> bool {
         match self {
             Op::Machine(machine) => machine.is_removable(),
-            Op::Get(_) | Op::Load { .. } | Op::Special(_) => true,
+            Op::Get(_) | Op::Special(_) => true,
+            Op::Load { access, .. } => access.is_removable(),
             op => op.is_pure(),
         }
     }

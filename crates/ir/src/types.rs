@@ -9,8 +9,15 @@ use warpsmith_types::DType;
 pub enum Type {
     /// A truth value, in a predicate register.
     Bool,
+    /// Unsigned 8 bits; also the raw bits of an 8-bit element. PTX computes with no less than 16: it is moved, chosen
+    /// and converted.
+    U8,
+    /// Signed 8-bit integer, like [`Type::U8`].
+    I8,
     /// Unsigned 16 bits; also the raw bits of a 16-bit element.
     U16,
+    /// Signed 16-bit integer.
+    I16,
     /// Signed 32-bit integer.
     I32,
     /// Unsigned 32-bit integer; also the raw bits of packed elements.
@@ -31,9 +38,12 @@ pub enum Type {
 
 impl Type {
     /// Every type.
-    pub const ALL: [Type; 10] = [
+    pub const ALL: [Type; 13] = [
         Type::Bool,
+        Type::U8,
+        Type::I8,
         Type::U16,
+        Type::I16,
         Type::I32,
         Type::U32,
         Type::I64,
@@ -48,7 +58,8 @@ impl Type {
     pub const fn bits(self) -> u32 {
         match self {
             Type::Bool => 1,
-            Type::U16 | Type::F16 | Type::BF16 => 16,
+            Type::U8 | Type::I8 => 8,
+            Type::U16 | Type::I16 | Type::F16 | Type::BF16 => 16,
             Type::I32 | Type::U32 | Type::F32 => 32,
             Type::I64 | Type::U64 | Type::F64 => 64,
         }
@@ -61,12 +72,18 @@ impl Type {
 
     /// Whether it is an integer.
     pub const fn is_integer(self) -> bool {
-        matches!(self, Type::U16 | Type::I32 | Type::U32 | Type::I64 | Type::U64)
+        use Type::{I8, I16, I32, I64, U8, U16, U32, U64};
+        matches!(self, U8 | I8 | U16 | I16 | I32 | U32 | I64 | U64)
+    }
+
+    /// Whether PTX computes with it: an integer of 16 bits or more, or a float.
+    pub const fn is_number(self) -> bool {
+        self.bits() >= 16
     }
 
     /// Whether it is a signed integer.
     pub const fn is_signed(self) -> bool {
-        matches!(self, Type::I32 | Type::I64)
+        matches!(self, Type::I8 | Type::I16 | Type::I32 | Type::I64)
     }
 
     /// Whether it is a float.
@@ -86,7 +103,10 @@ impl Type {
     pub const fn name(self) -> &'static str {
         match self {
             Type::Bool => "bool",
+            Type::U8 => "u8",
+            Type::I8 => "i8",
             Type::U16 => "u16",
+            Type::I16 => "i16",
             Type::I32 => "i32",
             Type::U32 => "u32",
             Type::I64 => "i64",
@@ -115,7 +135,10 @@ impl Type {
             DType::U64 => Type::U64,
             DType::U32 => Type::U32,
             DType::U16 => Type::U16,
-            _ => return None,
+            DType::I16 => Type::I16,
+            DType::U8 => Type::U8,
+            DType::I8 => Type::I8,
+            DType::E4M3 | DType::E5M2 | DType::E2M1x2 | DType::E8M0 => return None,
         })
     }
 }
@@ -126,7 +149,8 @@ impl fmt::Display for Type {
     }
 }
 
-/// The PTX type a value's register is declared with. 16-bit floats live in untyped registers, as everywhere in PTX.
+/// The PTX type a value's register is declared with. 16-bit floats live in untyped registers, as everywhere in PTX; so
+/// do 8 bits, of which nobody reads the upper half of the register.
 pub(crate) const fn register(ty: Type) -> PtxType {
     match ty {
         Type::F32 => PtxType::F32,
@@ -135,12 +159,20 @@ pub(crate) const fn register(ty: Type) -> PtxType {
     }
 }
 
-/// The untyped bits.
+/// The untyped bits, in a register.
 pub(crate) const fn bits(ty: Type) -> PtxType {
     match ty.bits() {
         1 => PtxType::Pred,
-        16 => PtxType::B16,
+        8 | 16 => PtxType::B16,
         32 => PtxType::B32,
         _ => PtxType::B64,
+    }
+}
+
+/// What an access moves.
+pub(crate) const fn memory(ty: Type) -> PtxType {
+    match ty.bits() {
+        8 => PtxType::B8,
+        _ => register(ty),
     }
 }

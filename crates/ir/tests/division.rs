@@ -4,7 +4,7 @@
 mod support;
 
 use support::machine;
-use warpsmith_ir::{Binary, Inst, Kernel, LocationId, Op, Param, Pass, Space, Type, verify};
+use warpsmith_ir::{Access, Binary, Inst, Kernel, LocationId, Op, Param, Pass, Space, Type, verify};
 
 /// `out[0] = x / d; out[1] = x % d`
 fn kernel(ty: Type, divisor: u64) -> Kernel {
@@ -21,12 +21,15 @@ fn kernel(ty: Type, divisor: u64) -> Kernel {
     push(Op::Const(divisor), &[], Some(d));
     push(Op::Binary(Binary::Div), &[x, d], Some(quotient));
     push(Op::Binary(Binary::Rem), &[x, d], Some(remainder));
-    push(Op::Store { space: Space::Global, offset: 0, guarded: false }, &[out, quotient], None);
-    push(Op::Store { space: Space::Global, offset: 8, guarded: false }, &[out, remainder], None);
+    push(Op::Store { space: Space::Global, offset: 0, guarded: false, access: Access::PLAIN }, &[out, quotient], None);
+    push(Op::Store { space: Space::Global, offset: 8, guarded: false, access: Access::PLAIN }, &[out, remainder], None);
     kernel
 }
 
 fn divisors(ty: Type) -> Vec<u64> {
+    if ty.bits() == 16 {
+        return (1..=0xffff).step_by(7).chain([2, 4, 16, 0x4000, 0x8000, 0xffff]).collect();
+    }
     let mut all: Vec<u64> = (1..=130).chain([641, 1000, 2880, 5000, 32767, 65537, 1_000_003, 1 << 31]).collect();
     all.extend((5..ty.bits() - 1).flat_map(|k| [(1u64 << k) - 1, 1 << k, (1 << k) + 1]));
     all.extend([ty.mask() >> 1, (ty.mask() >> 1) + 1]);
@@ -71,6 +74,16 @@ fn check(ty: Type) {
             }
         }
     }
+}
+
+#[test]
+fn unsigned_16() {
+    check(Type::U16);
+}
+
+#[test]
+fn signed_16() {
+    check(Type::I16);
 }
 
 #[test]

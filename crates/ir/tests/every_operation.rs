@@ -6,9 +6,10 @@
 mod support;
 
 use support::assemble::Assembler;
+use warpsmith_ir::access::{Cache, L1, L2, Prefetch};
 use warpsmith_ir::{
-    Binary, Comparison, Inst, Kernel, LocationId, LowerError, LowerOptions, Op, Param, Shuffle, Space, Special, Type,
-    Unary, Value, lower, verify,
+    Access, AccessKind, Binary, Comparison, Inst, Kernel, LocationId, LowerError, LowerOptions, Op, Param, Scope,
+    Shuffle, Space, Special, Type, Unary, Value, lower, verify,
 };
 use warpsmith_types::Target;
 
@@ -38,6 +39,26 @@ fn start() -> (Kernel, Vec<[Value; 2]>) {
     (kernel, operands)
 }
 
+/// Each kind, and each hint with the kinds that may have it; most of them nonsense somewhere.
+fn accesses() -> Vec<Access> {
+    use AccessKind::{Acquire, Plain, ReadOnly, Relaxed, Release, Volatile};
+    let ordered: [fn(Scope) -> AccessKind; 3] = [Relaxed, Acquire, Release];
+    let scoped = ordered.iter().flat_map(|kind| Scope::ALL.iter().map(|&scope| kind(scope)));
+    let mut all: Vec<Access> = [Plain, ReadOnly, Volatile].into_iter().chain(scoped).map(Access::of).collect();
+    for kind in [Plain, ReadOnly, Volatile, Relaxed(Scope::Device), Acquire(Scope::Block), Release(Scope::System)] {
+        let of = Access::of(kind);
+        all.extend(Cache::ALL.iter().map(|&c| Access { cache: Some(c), ..of }));
+        all.extend(L1::ALL.iter().map(|&l1| Access { l1: Some(l1), ..of }));
+        all.extend(L2::ALL.iter().map(|&l2| Access { l2: Some(l2), ..of }));
+        all.extend(Prefetch::ALL.iter().map(|&p| Access { prefetch: Some(p), ..of }));
+        all.push(Access { policy: true, ..of });
+        let (l1, prefetch) = (Some(L1::EvictFirst), Some(Prefetch::Bytes128));
+        all.push(Access { l1, prefetch, policy: true, ..of });
+        all.push(Access { l1, l2: Some(L2::EvictLast), policy: true, ..of });
+    }
+    all
+}
+
 /// Operations with the types of their operands and results; most of them nonsense.
 fn candidates() -> Vec<(Op, Vec<Type>, Vec<Type>)> {
     let mut all = vec![];
@@ -59,17 +80,20 @@ fn candidates() -> Vec<(Op, Vec<Type>, Vec<Type>)> {
             push(Op::Convert, &[a], &[b]);
             push(Op::Bitcast, &[a], &[b]);
         }
-        for (space, address) in [(Space::Global, Type::U64), (Space::Shared, Type::U32)] {
+        for &space in Space::ALL {
             for elements in [1, 2, 4, 8] {
-                for read_only in [false, true] {
-                    let load = |fill| Op::Load { space, offset: 32, fill, read_only };
-                    push(load(None), &[address], &vec![a; elements]);
-                    push(load(Some(1)), &[address, Type::Bool], &vec![a; elements]);
-                }
-                for guarded in [false, true] {
-                    let values = std::iter::once(address).chain(vec![a; elements]);
-                    let args: Vec<Type> = values.chain(guarded.then_some(Type::Bool)).collect();
-                    push(Op::Store { space, offset: -32, guarded }, &args, &[]);
+                for access in accesses() {
+                    let head = [space.address(), Type::U64];
+                    let head = &head[..1 + usize::from(access.policy)];
+                    let load = |fill| Op::Load { space, offset: 32, fill, access };
+                    push(load(None), head, &vec![a; elements]);
+                    let guarded: Vec<Type> = head.iter().copied().chain([Type::Bool]).collect();
+                    push(load(Some(1)), &guarded, &vec![a; elements]);
+                    for guarded in [false, true] {
+                        let values = head.iter().copied().chain(vec![a; elements]);
+                        let args: Vec<Type> = values.chain(guarded.then_some(Type::Bool)).collect();
+                        push(Op::Store { space, offset: -32, guarded, access }, &args, &[]);
+                    }
                 }
             }
         }
@@ -104,8 +128,13 @@ fn everything_that_is_valid_assembles() {
         let mut unsupported = vec![];
         for (op, args, results) in &valid {
             // Each operand in a register, each a constant, and each alone a constant.
-            let masks = [0, u32::MAX].into_iter().chain((0..args.len().min(3)).map(|i| 1 << i));
-            for mask in masks {
+            let masks: Vec<u32> = [0, u32::MAX].into_iter().chain((0..args.len().min(3)).map(|i| 1 << i)).collect();
+            let hinted = match op {
+                Op::Load { access, .. } | Op::Store { access, .. } => *access != Access::PLAIN,
+                _ => false,
+            };
+            // How it treats memory says nothing of the operands' kinds.
+            for &mask in if hinted { &masks[..1] } else { &masks[..] } {
                 let pick = |(i, t): (usize, &Type)| operands[*t as usize][(mask >> i.min(31) & 1) as usize];
                 let args: Vec<Value> = args.iter().enumerate().map(pick).collect();
                 let (mut one, _) = start();

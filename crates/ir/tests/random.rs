@@ -10,8 +10,8 @@ use support::assemble::Assembler;
 use support::machine;
 use warpsmith_ir::text::parse;
 use warpsmith_ir::{
-    Binary, Block, Comparison, Inst, Kernel, LocationId, LowerOptions, Op, Param, Pass, Pointer, RegisterId, Space,
-    Type, Unary, Value, lower, optimize, verify,
+    Access, Binary, Block, Comparison, Inst, Kernel, LocationId, LowerOptions, Op, Param, Pass, Pointer, RegisterId,
+    Space, Type, Unary, Value, lower, optimize, verify,
 };
 use warpsmith_types::Target;
 
@@ -143,7 +143,12 @@ impl Builder {
             _ => (self.address(block), 8),
         };
         let args: Vec<Value> = [base, v].into_iter().chain(guard).collect();
-        self.push(block, Op::Store { space: Space::Global, offset, guarded: guard.is_some() }, &args, None);
+        self.push(
+            block,
+            Op::Store { space: Space::Global, offset, guarded: guard.is_some(), access: Access::PLAIN },
+            &args,
+            None,
+        );
     }
 
     fn load(&mut self, block: &mut Block) {
@@ -152,7 +157,7 @@ impl Builder {
         let guard = (self.pick(2) == 0).then(|| self.value(block, Type::Bool));
         let args: Vec<Value> = [base].into_iter().chain(guard).collect();
         let fill = guard.map(|_| 1);
-        self.push(block, Op::Load { space: Space::Global, offset: 16, fill, read_only: false }, &args, Some(ty));
+        self.push(block, Op::Load { space: Space::Global, offset: 16, fill, access: Access::PLAIN }, &args, Some(ty));
     }
 
     fn inner(&mut self, depth: u32, breaks: bool) -> Block {
@@ -227,14 +232,20 @@ fn random_kernel(choices: Vec<u32>) -> Kernel {
         for _ in 0..4 {
             let v = b.value(&mut body, *ty);
             b.stores += 1;
-            let op = Op::Store { space: Space::Global, offset: 0x1_0000 + 8 * b.stores, guarded: false };
+            let op = Op::Store {
+                space: Space::Global,
+                offset: 0x1_0000 + 8 * b.stores,
+                guarded: false,
+                access: Access::PLAIN,
+            };
             b.push(&mut body, op, &[b.out, v], None);
         }
     }
     for (i, ty) in TYPES.into_iter().enumerate().take(4) {
         let v = b.push(&mut body, Op::Get(RegisterId(i as u32)), &[], Some(ty)).unwrap();
         b.stores += 1;
-        let op = Op::Store { space: Space::Global, offset: 0x1_0000 + 8 * b.stores, guarded: false };
+        let op =
+            Op::Store { space: Space::Global, offset: 0x1_0000 + 8 * b.stores, guarded: false, access: Access::PLAIN };
         b.push(&mut body, op, &[b.out, v], None);
     }
     b.kernel.body = body;

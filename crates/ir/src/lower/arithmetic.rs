@@ -22,6 +22,8 @@ impl Lowering<'_> {
             Unary::Neg => (O::Neg, vec![signed(ty).into()]),
             Unary::Abs => (O::Abs, vec![signed(ty).into()]),
             Unary::Not => (O::Not, vec![bits(ty).into()]),
+            Unary::Rcp if ty == Type::F64 => (O::Rcp, vec![W::Rn.into(), T::F64.into()]),
+            Unary::Sqrt if ty == Type::F64 => (O::Sqrt, vec![W::Rn.into(), T::F64.into()]),
             Unary::Rcp => approximate(O::Rcp),
             Unary::Rsqrt => approximate(O::Rsqrt),
             Unary::Sqrt => approximate(O::Sqrt),

@@ -70,7 +70,7 @@ impl Builder {
     pub(super) fn register(&mut self, ty: Type) -> ptx::RegisterId {
         let (class, prefix) = match ty {
             Type::Bool => (0, "%p"),
-            Type::U16 | Type::F16 | Type::BF16 => (1, "%rs"),
+            Type::U8 | Type::I8 | Type::U16 | Type::I16 | Type::F16 | Type::BF16 => (1, "%rs"),
             Type::I32 | Type::U32 => (2, "%r"),
             Type::I64 | Type::U64 => (3, "%rd"),
             Type::F32 => (4, "%f"),
@@ -190,6 +190,8 @@ pub(super) fn immediate(ty: Type, bits: u64) -> Immediate {
     match ty {
         Type::F32 => Immediate::F32(bits as u32),
         Type::F64 => Immediate::F64(bits),
+        Type::I8 => Immediate::Integer(i64::from(bits as u8 as i8)),
+        Type::I16 => Immediate::Integer(i64::from(bits as u16 as i16)),
         Type::I32 => Immediate::Integer(i64::from(bits as u32 as i32)),
         Type::I64 => Immediate::Integer(bits as i64),
         _ => i64::try_from(bits).map_or(Immediate::Unsigned(bits), Immediate::Integer),

@@ -28,6 +28,13 @@ impl Lowering<'_> {
                 let d = self.out.define(d);
                 self.cvt(d, to, wide, Type::F32);
             }
+            (Type::U8 | Type::I8 | Type::U16 | Type::I16, Type::BF16) if from.bits() == 8 || !self.is_hopper() => {
+                let x = self.out.in_register(x);
+                let wide = self.out.register(Type::F32);
+                self.cvt(wide, Type::F32, x, from);
+                let d = self.out.define(d);
+                self.cvt(d, to, wide, Type::F32);
+            }
             (_, Type::BF16) => {
                 if from != Type::F32 {
                     self.require(Target::SM_90, inst, || format!("a conversion from {from} to bf16"))?;

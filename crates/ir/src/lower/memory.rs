@@ -1,13 +1,14 @@
 //! Parameters, memory, and exchange between threads.
 
 use super::builder::{IntoOperand, immediate};
-use super::types::{parameter, register};
+use super::types::{memory, parameter, register};
 use super::{LowerError, Lowering};
-use crate::kernel::{Inst, RegisterId, SharedId, Value};
+use crate::access::Access;
+use crate::kernel::{self, Inst, SharedId, Value};
 use crate::op::{Op, Shuffle, Space, Special};
 use crate::types::Type;
 use warpsmith_ptx::{
-    Address, Base, Immediate, Instruction, Modifier, Opcode as O, Operand, Symbol, Type as T, Word as W,
+    Address, Base, Immediate, Instruction, Modifier, Opcode as O, Operand, RegisterId, Symbol, Type as T, Word as W,
 };
 use warpsmith_types::Target;
 
@@ -50,61 +51,67 @@ impl Lowering<'_> {
         space: Space,
         offset: i32,
         fill: Option<u64>,
-        read_only: bool,
+        access: Access,
     ) -> Result<(), LowerError> {
         let ty = self.out.type_of(inst.results[0]);
-        let vector = self.vector(inst, inst.results.len())?;
         let address = self.address(inst.args[0], offset);
-        let guard = inst.args.get(1).map(|&c| self.out.in_register(c));
+        let policy = inst.policy().map(|p| self.out.in_register(p).into_operand());
+        let guard = inst.condition().map(|c| self.out.in_register(c));
         let registers: Vec<_> = inst.results.iter().map(|&v| self.out.define(v)).collect();
         if let Some(fill) = fill {
             for &r in &registers {
                 self.out.set_constant(r, ty, fill);
             }
         }
-        let read_only = (read_only && space == Space::Global).then_some(Modifier::from(W::Nc));
-        let modifiers =
-            [Modifier::from(space_word(space))].into_iter().chain(read_only).chain(vector).chain([register(ty).into()]);
+        let modifiers = access.modifiers(space, registers.len(), memory(ty));
         let data = many(registers.into_iter().map(IntoOperand::into_operand).collect());
-        let instruction = Instruction::new(O::Ld, modifiers, [data, address]);
-        self.out.push(match guard {
-            Some(p) => instruction.guarded(p, false),
-            None => instruction,
-        });
-        Ok(())
+        let instruction = Instruction::new(O::Ld, modifiers, [data, address].into_iter().chain(policy));
+        self.push_access(inst, instruction, guard, access)
     }
 
-    pub(super) fn store(&mut self, inst: &Inst, space: Space, offset: i32, guarded: bool) -> Result<(), LowerError> {
-        let values = &inst.args[1..inst.args.len() - usize::from(guarded)];
+    pub(super) fn store(&mut self, inst: &Inst, space: Space, offset: i32, access: Access) -> Result<(), LowerError> {
+        let values = inst.stored();
         let ty = self.out.type_of(values[0]);
-        let vector = self.vector(inst, values.len())?;
         let address = self.address(inst.args[0], offset);
-        let guard = inst.args.last().filter(|_| guarded).map(|&c| self.out.in_register(c));
+        let policy = inst.policy().map(|p| self.out.in_register(p).into_operand());
+        let guard = inst.condition().map(|c| self.out.in_register(c));
         let data = match values {
             [one] if ty.bits() >= 32 => self.out.operand(*one),
             // Elements of a vector are registers.
             _ => many(values.iter().map(|&v| self.out.in_register(v).into_operand()).collect()),
         };
-        let modifiers = [Modifier::from(space_word(space))].into_iter().chain(vector).chain([register(ty).into()]);
-        let instruction = Instruction::new(O::St, modifiers, [address, data]);
-        self.out.push(match guard {
-            Some(p) => instruction.guarded(p, false),
-            None => instruction,
-        });
-        Ok(())
+        let modifiers = access.modifiers(space, values.len(), memory(ty));
+        let instruction = Instruction::new(O::St, modifiers, [address, data].into_iter().chain(policy));
+        self.push_access(inst, instruction, guard, access)
     }
 
-    /// The word for a number of elements.
-    fn vector(&mut self, inst: &Inst, elements: usize) -> Result<Option<Modifier>, LowerError> {
-        Ok(match elements {
-            2 => Some(W::V2.into()),
-            4 => Some(W::V4.into()),
-            8 => {
-                self.require(Target { number: 100, specific: false }, inst, || "a 256-bit access".into())?;
-                Some(W::V8.into())
-            }
-            _ => None,
-        })
+    fn push_access(
+        &mut self,
+        inst: &Inst,
+        instruction: Instruction,
+        guard: Option<RegisterId>,
+        access: Access,
+    ) -> Result<(), LowerError> {
+        let instruction = match guard {
+            Some(p) => instruction.guarded(p, false),
+            None => instruction,
+        };
+        let wide = instruction.has(W::V8) || instruction.has(W::V4) && self.bits_of(inst) == 256;
+        if wide {
+            self.require(Target { number: 100, specific: false }, inst, || "a 256-bit access".into())?;
+        }
+        if access == Access::PLAIN && !wide && !instruction.has(W::SharedCluster) {
+            // Every target has it.
+            self.out.push(instruction);
+            return Ok(());
+        }
+        let what = format!("`{}`", instruction.name());
+        self.push_checked(inst, instruction, || what)
+    }
+
+    /// Bits that an access moves.
+    fn bits_of(&self, inst: &Inst) -> u32 {
+        inst.moved().iter().map(|&v| self.out.type_of(v).bits()).sum()
     }
 
     fn address(&mut self, base: Value, offset: i32) -> Operand {
@@ -142,14 +149,14 @@ impl Lowering<'_> {
     }
 
     /// A snapshot: the register may change while the value lives.
-    pub(super) fn get(&mut self, inst: &Inst, id: RegisterId) {
+    pub(super) fn get(&mut self, inst: &Inst, id: kernel::RegisterId) {
         let ty = self.out.type_of(inst.results[0]);
         let source = self.out.mutable(id).into_operand();
         let d = self.out.define(inst.results[0]).into_operand();
         self.out.emit(O::Mov, [register(ty)], [d, source]);
     }
 
-    pub(super) fn set(&mut self, inst: &Inst, id: RegisterId) {
+    pub(super) fn set(&mut self, inst: &Inst, id: kernel::RegisterId) {
         let ty = self.out.type_of(inst.args[0]);
         let d = self.out.mutable(id);
         match self.out.constant(inst.args[0]) {
@@ -159,13 +166,6 @@ impl Lowering<'_> {
                 self.out.emit(O::Mov, [register(ty)], [d.into_operand(), x]);
             }
         }
-    }
-}
-
-fn space_word(space: Space) -> W {
-    match space {
-        Space::Global => W::Global,
-        Space::Shared => W::Shared,
     }
 }
 

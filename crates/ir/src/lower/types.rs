@@ -1,14 +1,17 @@
 //! The PTX types of a value: for its register, for arithmetic, as bits, in memory.
 
 use crate::types::Type;
-pub(super) use crate::types::{bits, register};
+pub(super) use crate::types::{bits, memory, register};
 use warpsmith_ptx::Type as T;
 
 /// The type that says how an instruction computes.
 pub(super) const fn arithmetic(ty: Type) -> T {
     match ty {
         Type::Bool => T::Pred,
+        Type::U8 => T::U8,
+        Type::I8 => T::S8,
         Type::U16 => T::U16,
+        Type::I16 => T::S16,
         Type::I32 => T::S32,
         Type::U32 => T::U32,
         Type::I64 => T::S64,

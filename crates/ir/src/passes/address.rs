@@ -21,15 +21,10 @@ struct Address;
 
 impl Rule for Address {
     fn apply(&mut self, rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
-        let (offset, elements, element) = match &inst.op {
-            Op::Load { offset, .. } => (*offset, inst.results.len(), inst.results.first()),
-            Op::Store { offset, guarded, .. } => {
-                (*offset, inst.args.len() - 1 - usize::from(*guarded), inst.args.get(1))
-            }
-            _ => return Outcome::Keep(inst),
-        };
-        let Some(&element) = element else { return Outcome::Keep(inst) };
-        let width = i64::from(rw.type_of(element).bytes()) * elements as i64;
+        let (Op::Load { offset, .. } | Op::Store { offset, .. }) = inst.op else { return Outcome::Keep(inst) };
+        let moved = inst.moved();
+        let Some(&element) = moved.first() else { return Outcome::Keep(inst) };
+        let width = i64::from(rw.type_of(element).bytes()) * moved.len() as i64;
         let base = inst.args[0];
         let constant = match rw.type_of(base) {
             Type::U64 => constant_part(rw, base, 0) as i64,

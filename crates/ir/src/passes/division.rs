@@ -26,7 +26,7 @@ impl Rule for Division {
         };
         let (x, divisor) = (inst.args[0], inst.args[1]);
         let ty = rw.type_of(x);
-        let Some(bits) = rw.constant(divisor).filter(|_| ty.is_integer() && ty != Type::U16) else {
+        let Some(bits) = rw.constant(divisor).filter(|_| ty.is_integer()) else {
             return Outcome::Keep(inst);
         };
         let result = match remainder {
@@ -81,7 +81,11 @@ fn shift(rw: &mut Rewriter<'_>, x: Value, by: u32) -> Value {
 /// A shift rounds down; adding `d − 1` to negative numbers first makes it round to zero.
 fn signed_power(rw: &mut Rewriter<'_>, x: Value, ty: Type, d: i128) -> Value {
     let k = d.unsigned_abs().trailing_zeros();
-    let unsigned = if ty == Type::I32 { Type::U32 } else { Type::U64 };
+    let unsigned = match ty {
+        Type::I16 => Type::U16,
+        Type::I32 => Type::U32,
+        _ => Type::U64,
+    };
     let sign = rw.binary_constant(Binary::Shr, x, u64::from(ty.bits()) - 1);
     let sign = rw.compute(Op::Bitcast, &[sign], unsigned);
     let bias = rw.binary_constant(Binary::Shr, sign, u64::from(ty.bits() - k));

@@ -29,6 +29,8 @@ pub(super) fn evaluate(op: &Op, args: &[(Type, u64)], result: Type) -> Option<u6
 /// A constant as an integer of its type.
 pub(super) fn integer(ty: Type, bits: u64) -> i128 {
     match ty {
+        Type::I8 => (bits as u8 as i8).into(),
+        Type::I16 => (bits as u16 as i16).into(),
         Type::I32 => (bits as u32 as i32).into(),
         Type::I64 => (bits as i64).into(),
         _ => bits.into(),
@@ -73,6 +75,9 @@ fn unary(op: Unary, ty: Type, a: u64) -> Option<u64> {
         // By the sign bit, as the signed type of that width.
         Unary::Abs if a & sign != 0 => Some(a.wrapping_neg()),
         Unary::Abs => Some(a),
+        // Correctly rounded for f64 alone.
+        Unary::Sqrt if ty == Type::F64 => of_f64(to_f64(a)?.sqrt()),
+        Unary::Rcp if ty == Type::F64 => of_f64(1.0 / to_f64(a)?),
         _ => None,
     }
 }
@@ -172,7 +177,10 @@ fn convert(from: Type, a: u64, to: Type) -> Option<u64> {
     let x = wide(from, a)?;
     Some(match to {
         // Truncated, and clamped to the range.
+        Type::U8 => (x as u8).into(),
+        Type::I8 => x as i8 as u64,
         Type::U16 => (x as u16).into(),
+        Type::I16 => x as i16 as u64,
         Type::U32 => (x as u32).into(),
         Type::I32 => x as i32 as u64,
         Type::U64 => x as u64,

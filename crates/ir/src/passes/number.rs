@@ -4,6 +4,7 @@
 //! read-only count as operations.
 
 use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
+use crate::access::{Access, AccessKind};
 use crate::inline::Inline;
 use crate::kernel::{Inst, Kernel, Value};
 use crate::machine::Machine;
@@ -34,6 +35,7 @@ struct Key {
     args: SmallVec<[Value; 3]>,
     types: SmallVec<[Type; 4]>,
     words: Words,
+    access: Option<Access>,
 }
 
 /// What instructions of PTX say in words.
@@ -51,7 +53,7 @@ impl Key {
             Op::Param(i) => ((*i).into(), 0, 0),
             Op::Special(s) if !s.is_volatile() => (*s as u64, 0, 0),
             Op::SharedAddress(id) => (id.0.into(), 0, 0),
-            Op::Load { space: Space::Global, offset, fill, read_only: true } => {
+            Op::Load { space: Space::Global, offset, fill, access } if access.kind == AccessKind::ReadOnly => {
                 (fill.is_some().into(), *offset, fill.unwrap_or_default())
             }
             op if op.is_pure() => (0, 0, 0),
@@ -74,7 +76,7 @@ impl Key {
             Op::Inline(inline) => Words::Inline(inline.clone()),
             _ => Words::None,
         };
-        Some(Key { name: inst.op.name(), detail, args, types, words })
+        Some(Key { name: inst.op.name(), detail, args, types, words, access: inst.access() })
     }
 }
 

@@ -14,9 +14,11 @@ impl fmt::Display for Literal {
         let single = |x: f32| if x.is_nan() { None } else { Some(x) };
         let float = match ty {
             Type::Bool => return f.write_str(if bits == 1 { "true" } else { "false" }),
+            Type::I8 => return write!(f, "{}", bits as u8 as i8),
+            Type::I16 => return write!(f, "{}", bits as u16 as i16),
             Type::I32 => return write!(f, "{}", bits as u32 as i32),
             Type::I64 => return write!(f, "{}", bits as i64),
-            Type::U16 | Type::U32 | Type::U64 => return write!(f, "{bits}"),
+            Type::U8 | Type::U16 | Type::U32 | Type::U64 => return write!(f, "{bits}"),
             Type::F16 => single(f16_to_f32(bits as u16)),
             Type::BF16 => single(bf16_to_f32(bits as u16)),
             Type::F32 => single(f32::from_bits(bits as u32)),
@@ -48,7 +50,9 @@ pub(super) fn read(ty: Option<Type>, text: &str) -> Option<u64> {
             "false" => Some(0),
             _ => None,
         },
-        ty @ (Type::U16 | Type::U32 | Type::U64) => integer(0, ty.mask().into()),
+        ty @ (Type::U8 | Type::U16 | Type::U32 | Type::U64) => integer(0, ty.mask().into()),
+        Type::I8 => integer(i8::MIN.into(), i8::MAX.into()).map(|n| n & Type::I8.mask()),
+        Type::I16 => integer(i16::MIN.into(), i16::MAX.into()).map(|n| n & Type::I16.mask()),
         Type::I32 => integer(i32::MIN.into(), i32::MAX.into()).map(|n| n & Type::I32.mask()),
         Type::I64 => integer(i64::MIN.into(), i64::MAX.into()),
         Type::F16 => float(text).map(|x| f32_to_f16(x).into()),

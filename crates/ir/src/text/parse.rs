@@ -350,15 +350,17 @@ impl Parser {
             },
         };
         match &mut op {
-            Op::Load { offset, fill, .. } => {
+            Op::Load { offset, fill, access, .. } => {
                 *offset = self.address(&mut args)?;
+                access.policy = self.policy(&mut args)?;
                 self.more(&mut args)?;
                 if self.eat_word("else") {
                     *fill = Some(self.literal(result)?);
                 }
             }
-            Op::Store { offset, guarded, .. } => {
+            Op::Store { offset, guarded, access, .. } => {
                 *offset = self.address(&mut args)?;
+                access.policy = self.policy(&mut args)?;
                 self.more(&mut args)?;
                 // An `if` on the next line is an instruction.
                 if self.same_line() && self.eat_word("if") {
@@ -411,6 +413,15 @@ impl Parser {
         let offset = self.offset()?;
         self.punctuation(']')?;
         Ok(offset)
+    }
+
+    /// `policy %1`, or nothing.
+    fn policy(&mut self, args: &mut Args) -> Parsed<bool> {
+        let is = self.eat_word("policy");
+        if is && matches!(self.peek(), Kind::Value(_)) && self.same_line() {
+            args.push(self.value()?);
+        }
+        Ok(is)
     }
 
     /// `+ 16`, `- 16` or nothing.

@@ -1,9 +1,10 @@
 //! Printing.
 
 use super::literal::Literal;
+use crate::access::Access;
 use crate::inline::EFFECTS;
 use crate::kernel::{Block, Inst, Kernel, Value};
-use crate::op::Op;
+use crate::op::{Op, Space};
 use std::fmt::{self, Formatter, Write};
 use warpsmith_types::Location;
 
@@ -125,18 +126,18 @@ impl Kernel {
                 if !inst.args.is_empty() { f.write_char(',') } else { Ok(()) }
             }
             Op::For { index, .. } => write!(f, " {} in", self.typed(*index)),
-            Op::Load { space, offset, fill, read_only } => {
-                write!(f, ".{}{} ", space.name(), if *read_only { ".read_only" } else { "" })?;
+            Op::Load { space, offset, fill, access } => {
+                self::access(*space, *access, f)?;
                 address(inst.args.first(), *offset, f)?;
-                inst.args.iter().skip(1).try_for_each(|v| write!(f, ", {v}"))?;
+                operands(&inst.args, *access, f)?;
                 fill.map_or(Ok(()), |bits| write!(f, " else {}", Literal(result, bits)))
             }
-            Op::Store { space, offset, guarded } => {
+            Op::Store { space, offset, guarded, access } => {
                 let split = inst.args.len() - usize::from(*guarded && !inst.args.is_empty());
                 let (stored, condition) = inst.args.split_at(split);
-                write!(f, ".{} ", space.name())?;
+                self::access(*space, *access, f)?;
                 address(stored.first(), *offset, f)?;
-                stored.iter().skip(1).try_for_each(|v| write!(f, ", {v}"))?;
+                operands(stored, *access, f)?;
                 if *guarded { f.write_str(" if") } else { Ok(()) }?;
                 condition.iter().try_for_each(|v| write!(f, " {v}"))
             }
@@ -170,6 +171,23 @@ fn named<'a>(names: impl Iterator<Item = &'a str> + Clone, i: u32, f: &mut Forma
         Some(name) if names.filter(|n| *n == name).count() == 1 => write!(f, " {}", Name(name)),
         _ => write!(f, " {i}"),
     }
+}
+
+/// `.global.relaxed.gpu`
+fn access(space: Space, access: Access, f: &mut Formatter<'_>) -> fmt::Result {
+    write!(f, ".{}", space.name())?;
+    access.words().try_for_each(|word| write!(f, ".{word}"))?;
+    f.write_char(' ')
+}
+
+/// What follows an address, which is the first.
+fn operands(all: &[Value], access: Access, f: &mut Formatter<'_>) -> fmt::Result {
+    let mut rest = all.iter().skip(1);
+    if access.policy {
+        f.write_str(" policy")?;
+        rest.next().map_or(Ok(()), |v| write!(f, " {v}"))?;
+    }
+    rest.try_for_each(|v| write!(f, ", {v}"))
 }
 
 fn address(base: Option<&Value>, offset: i32, f: &mut Formatter<'_>) -> fmt::Result {

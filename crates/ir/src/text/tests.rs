@@ -1,6 +1,7 @@
 //! Round trips of what files under `tests/files` do not have, and errors with their places.
 
 use super::parse;
+use crate::access::Access;
 use crate::kernel::{Inst, Kernel, LocationId, Value};
 use crate::op::Op;
 use crate::types::Type;
@@ -52,8 +53,9 @@ fn references_out_of_range_and_wrong_operands_come_back() {
         results: smallvec![],
         location: LocationId::NONE,
     };
-    let store = |guarded| Op::Store { space: crate::op::Space::Shared, offset: i32::MIN, guarded };
-    let load = Op::Load { space: crate::op::Space::Global, offset: i32::MAX, fill: Some(7), read_only: false };
+    let store =
+        |guarded| Op::Store { space: crate::op::Space::Shared, offset: i32::MIN, guarded, access: Access::PLAIN };
+    let load = Op::Load { space: crate::op::Space::Global, offset: i32::MAX, fill: Some(7), access: Access::PLAIN };
     let kernel = Kernel {
         name: "k".into(),
         values: vec![Type::F32],

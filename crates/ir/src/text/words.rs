@@ -1,5 +1,6 @@
 //! Words that are operations.
 
+use crate::access::Access;
 use crate::op::{Binary, Comparison, Op, Shuffle, Space, Unary};
 
 /// An operation that its word says all about, or all but operands and blocks.
@@ -28,13 +29,14 @@ fn dotted(word: &str) -> Option<Op> {
     let (head, rest) = word.split_once('.')?;
     match head {
         "shuffle" => Shuffle::from_name(rest).map(Op::Shuffle),
-        "store" => Space::from_name(rest).map(|space| Op::Store { space, offset: 0, guarded: false }),
-        "load" => {
-            let (space, read_only) = match rest.strip_suffix(".read_only") {
-                Some(space) => (space, true),
-                None => (rest, false),
-            };
-            Space::from_name(space).map(|space| Op::Load { space, offset: 0, fill: None, read_only })
+        "load" | "store" => {
+            let mut words = rest.split('.');
+            let space = Space::from_name(words.next()?)?;
+            let access = Access::from_words(words)?;
+            Some(match head {
+                "load" => Op::Load { space, offset: 0, fill: None, access },
+                _ => Op::Store { space, offset: 0, guarded: false, access },
+            })
         }
         _ => None,
     }

@@ -14,9 +14,10 @@
 //! - as a constant or a fill, has no bits beyond its type; as a `for`, does not step by 0; as a `break_if`, is in a loop.
 //!
 //! Each access to memory:
-//! - moves 1, 2 or 4 elements of one type, at most 16 bytes; or, in global memory, 8 elements of 32 bits;
+//! - moves 1, 2 or 4 elements of one type, at most 16 bytes; or, in global memory, 8 elements of 32 bits or 4 of 64;
 //! - has an offset that its width divides, and an address that is aligned to its width as far as that can be proven;
-//! - as a load, has a fill exactly when it has a condition; is read-only only from global memory.
+//! - as a load, has a fill exactly when it has a condition;
+//! - orders and hints as PTX has it: loads acquire, stores release, read-only is global ([`Access`](crate::Access)).
 //!
 //! Along the ways through the program:
 //! - mutable registers are written before they are read;
@@ -37,7 +38,7 @@ mod tests;
 
 use crate::kernel::{Block, Inst, Kernel, LocationId, Value};
 use crate::op::{Op, Space};
-use crate::types::Type;
+use crate::types::{Type, memory};
 use alignment::Alignment;
 use smallvec::SmallVec;
 use warpsmith_types::{Diagnostic, Location, Report};
@@ -235,21 +236,25 @@ impl<'k> Verifier<'k> {
 
     /// Width, offset and alignment of an access.
     fn access(&mut self, inst: &Inst) {
-        let (elements, ty, space, offset) = match &inst.op {
-            Op::Load { space, offset, .. } => (inst.results.len(), inst.results[0], *space, *offset),
-            Op::Store { space, offset, guarded } => {
-                (inst.args.len() - 1 - usize::from(*guarded), inst.args[1], *space, *offset)
-            }
+        let (load, space, offset, access) = match &inst.op {
+            Op::Load { space, offset, access, .. } => (true, *space, *offset, *access),
+            Op::Store { space, offset, access, .. } => (false, *space, *offset, *access),
             _ => return,
         };
-        let element = self.kernel.type_of(ty).bytes();
+        let moved = inst.moved();
+        let (elements, ty) = (moved.len(), self.kernel.type_of(moved[0]));
+        let element = ty.bytes();
         let width = element * elements as u32;
         let name = inst.op.name();
-        let wide = elements == 8 && element == 4 && space == Space::Global;
+        let wide = width == 32 && matches!(element, 4 | 8) && space == Space::Global;
         if !(wide || matches!(elements, 1 | 2 | 4) && width <= 16) {
             let message = format!("no {} `{name}` moves {elements} elements of {element} bytes at once", space.name());
             self.error(message, inst.location).help =
-                Some("1, 2 or 4 elements of 16 bytes in all; or 8 elements of 4 bytes in global memory".into());
+                Some("1, 2 or 4 elements of 16 bytes in all; or 8 of 4 bytes or 4 of 8 bytes in global memory".into());
+            return;
+        }
+        if let Some(problem) = access.problem(load, space, elements, memory(ty)) {
+            self.error(problem, inst.location);
             return;
         }
         if offset.unsigned_abs() % width != 0 {

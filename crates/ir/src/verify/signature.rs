@@ -47,8 +47,9 @@ fn rule(kernel: &Kernel, op: &Op, args: &[Type], results: &[Type]) -> (bool, &'s
         }
         Op::Compare(op) => {
             let ordered = !matches!(op, Comparison::Eq | Comparison::Ne);
-            let fits = matches!((args, results), ([a, b], [Bool]) if a == b && !(ordered && *a == Bool));
-            (fits, "two values of one type and gives a bool")
+            let compares = |t: Type| t.is_number() || t == Bool && !ordered;
+            let fits = matches!((args, results), ([a, b], [Bool]) if a == b && compares(*a));
+            (fits, "two values of one type, not of 8 bits, and gives a bool")
         }
         Op::Select => {
             (matches!((args, results), ([Bool, a, b], [d]) if a == b && a == d), "a bool and two values of one type")
@@ -65,29 +66,29 @@ fn rule(kernel: &Kernel, op: &Op, args: &[Type], results: &[Type]) -> (bool, &'s
             let fits = args == [U32] && results.len() == 2 && results.iter().all(|t| t.bits() == 16);
             (fits, "a u32 and gives two values of 16 bits")
         }
-        Op::Load { space, fill, read_only, .. } => {
-            let address = matches!(args, [a] | [a, Bool] if *a == address(*space));
+        Op::Load { space, fill, access, .. } => {
             let uniform = results.first().is_some_and(|t| *t != Bool && results.iter().all(|r| r == t));
-            let filled = match (fill, results.first()) {
-                (Some(bits), Some(ty)) => args.len() == 2 && bits & !ty.mask() == 0,
-                _ => args.len() == 1,
+            let fits = match (opened(*space, access.policy, args), fill, results.first()) {
+                (Some([]), None, _) => true,
+                (Some([Bool]), Some(bits), Some(ty)) => bits & !ty.mask() == 0,
+                _ => false,
             };
-            let read_only = !read_only || *space == Space::Global;
             (
-                address && uniform && filled && read_only,
-                "an address (u64 for global, u32 for shared) and, exactly with a fill of the elements' type, a bool; \
-                 it gives values of one type, and is read-only only from global memory",
+                fits && uniform,
+                "an address (u64 for global and generic, u32 for shared), a u64 if it has a policy and, exactly with a \
+                 fill of the elements' type, a bool; it gives values of one type",
             )
         }
-        Op::Store { space, guarded, .. } => {
-            let fits = match args {
-                [a, values @ .., Bool] if *guarded => *a == address(*space) && stored(values),
-                [a, values @ ..] if !guarded => *a == address(*space) && stored(values),
+        Op::Store { space, guarded, access, .. } => {
+            let fits = match opened(*space, access.policy, args) {
+                Some([values @ .., Bool]) if *guarded => stored(values),
+                Some(values) if !guarded => stored(values),
                 _ => false,
             };
             (
                 fits && results.is_empty(),
-                "an address (u64 for global, u32 for shared), values of one type and, if guarded, a bool",
+                "an address (u64 for global and generic, u32 for shared), a u64 if it has a policy, values of one type \
+                 and, if guarded, a bool",
             )
         }
         Op::Shuffle(_) => {
@@ -119,34 +120,44 @@ fn rule(kernel: &Kernel, op: &Op, args: &[Type], results: &[Type]) -> (bool, &'s
 fn unary(op: Unary, args: &[Type], results: &[Type]) -> (bool, &'static str) {
     let same = |ok: fn(Type) -> bool| matches!((args, results), ([a], [d]) if a == d && ok(*a));
     match op {
-        Unary::Neg | Unary::Abs => (same(|t| t != Type::Bool), "a number and gives the same type"),
-        Unary::Not => (same(|t| !t.is_float()), "an integer or a bool and gives the same type"),
+        Unary::Neg | Unary::Abs => (same(Type::is_number), "a number of 16 bits or more and gives the same type"),
+        Unary::Not => {
+            let inverts = |t: Type| t == Type::Bool || t.is_integer() && t.is_number();
+            (same(inverts), "an integer of 16 bits or more, or a bool, and gives the same type")
+        }
+        Unary::Rcp | Unary::Sqrt => {
+            (same(|t| matches!(t, Type::F32 | Type::F64)), "an f32 or f64 and gives the same type")
+        }
         _ => (same(|t| t == Type::F32), "an f32 and gives an f32"),
     }
 }
 
 fn binary(op: Binary, args: &[Type], results: &[Type]) -> (bool, &'static str) {
-    let same = |ok: fn(Type) -> bool| matches!((args, results), ([a, b], [d]) if a == b && a == d && ok(*a));
+    let same = |ok: &dyn Fn(Type) -> bool| matches!((args, results), ([a, b], [d]) if a == b && a == d && ok(*a));
+    let integer = |t: Type| t.is_integer() && t.is_number();
     match op {
         Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max => {
-            (same(|t| t != Type::Bool), "two numbers of one type and gives the same")
+            (same(&Type::is_number), "two numbers of one type of 16 bits or more and gives the same")
         }
         Binary::Div => {
-            let divides = |t: Type| t.is_integer() || matches!(t, Type::F32 | Type::F64);
-            (same(divides), "two integers, f32 or f64 of one type and gives the same")
+            let divides = |t: Type| integer(t) || matches!(t, Type::F32 | Type::F64);
+            (same(&divides), "two integers of 16 bits or more, f32 or f64 of one type and gives the same")
         }
-        Binary::MulHi | Binary::Rem => (same(Type::is_integer), "two integers of one type and gives the same"),
+        Binary::MulHi | Binary::Rem => {
+            (same(&integer), "two integers of one type of 16 bits or more and gives the same")
+        }
         Binary::MulWide => {
-            let wide = [(Type::U32, Type::U64), (Type::I32, Type::I64)];
+            let wide = [(Type::U16, Type::U32), (Type::I16, Type::I32), (Type::U32, Type::U64), (Type::I32, Type::I64)];
             let fits = matches!((args, results), ([a, b], [d]) if a == b && wide.contains(&(*a, *d)));
-            (fits, "two 32-bit integers of one type and gives the 64-bit one of the same sign")
+            (fits, "two integers of one type of 16 or 32 bits and gives the one of the same sign twice as wide")
         }
         Binary::And | Binary::Or | Binary::Xor => {
-            (same(|t| !t.is_float()), "two integers or bools of one type and gives the same")
+            let bits = |t: Type| t == Type::Bool || integer(t);
+            (same(&bits), "two integers of 16 bits or more, or bools, of one type and gives the same")
         }
         Binary::Shl | Binary::Shr => {
-            let fits = matches!((args, results), ([a, Type::U32], [d]) if a == d && a.is_integer());
-            (fits, "an integer and a u32, and gives the type of the first")
+            let fits = matches!((args, results), ([a, Type::U32], [d]) if a == d && integer(*a));
+            (fits, "an integer of 16 bits or more and a u32, and gives the type of the first")
         }
     }
 }
@@ -155,9 +166,11 @@ fn stored(values: &[Type]) -> bool {
     values.first().is_some_and(|t| *t != Type::Bool && values.iter().all(|v| v == t))
 }
 
-const fn address(space: Space) -> Type {
-    match space {
-        Space::Global => Type::U64,
-        Space::Shared => Type::U32,
+/// What follows the address and the policy.
+fn opened(space: Space, policy: bool, args: &[Type]) -> Option<&[Type]> {
+    match args {
+        [address, Type::U64, rest @ ..] if policy => (*address == space.address()).then_some(rest),
+        [address, rest @ ..] if !policy => (*address == space.address()).then_some(rest),
+        _ => None,
     }
 }

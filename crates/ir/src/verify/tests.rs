@@ -1,6 +1,7 @@
 //! Kernels that the text form can not hold, and the limits. The rest is in `tests/files/verify`.
 
 use super::*;
+use crate::access::Access;
 use crate::kernel::{LocationId, Param, Pointer, RegisterId, SharedId, SharedVariable};
 use smallvec::smallvec;
 
@@ -31,8 +32,8 @@ fn numbers_out_of_range_are_errors() {
         inst(Op::Param(far), &[], &[1]),
         inst(Op::SharedAddress(SharedId(far)), &[], &[2]),
         inst(Op::For { index: Value(far), body: vec![] }, &[far, far, far], &[]),
-        inst(Op::Store { space: Space::Global, offset: i32::MIN, guarded: true }, &[], &[]),
-        inst(Op::Load { space: Space::Shared, offset: i32::MIN, fill: None, read_only: false }, &[], &[]),
+        inst(Op::Store { space: Space::Global, offset: i32::MIN, guarded: true, access: Access::PLAIN }, &[], &[]),
+        inst(Op::Load { space: Space::Shared, offset: i32::MIN, fill: None, access: Access::PLAIN }, &[], &[]),
         inst(Op::Select, &[], &[]),
     ];
     let kernel = kernel(body, vec![Type::U32; 3]);
@@ -79,7 +80,7 @@ fn alignment_is_proven_through_arithmetic() {
             inst(Op::Binary(crate::op::Binary::Add), &[0, 6], &[7]),
             Inst {
                 results: smallvec![Value(8), Value(9), Value(10), Value(11)],
-                ..inst(Op::Load { space: Space::Global, offset: 0, fill: None, read_only: true }, &[7], &[])
+                ..inst(Op::Load { space: Space::Global, offset: 0, fill: None, access: Access::READ_ONLY }, &[7], &[])
             },
         ];
         let (u32, u64) = (Type::U32, Type::U64);

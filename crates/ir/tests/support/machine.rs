@@ -72,7 +72,7 @@ impl Machine<'_> {
         let args: Vec<u64> = inst.args.iter().map(|&v| self.get(v)).collect();
         match &inst.op {
             Op::Load { space, offset, fill, .. } => {
-                let runs = args.get(1).is_none_or(|&c| c == 1);
+                let runs = inst.condition().is_none_or(|c| self.get(c) == 1);
                 for (i, &v) in inst.results.iter().enumerate() {
                     let ty = self.kernel.type_of(v);
                     let address = start(*space, args[0], *offset) + u64::from(ty.bytes()) * i as u64;
@@ -80,13 +80,12 @@ impl Machine<'_> {
                     self.values[v.0 as usize] = if runs { bits } else { fill.unwrap() };
                 }
             }
-            Op::Store { space, offset, guarded } => {
-                let end = args.len() - usize::from(*guarded);
-                if !guarded || args[end] == 1 {
-                    for (i, &bits) in args[1..end].iter().enumerate() {
-                        let bytes = self.kernel.type_of(inst.args[1]).bytes();
+            Op::Store { space, offset, .. } => {
+                if inst.condition().is_none_or(|c| self.get(c) == 1) {
+                    for (i, &v) in inst.stored().iter().enumerate() {
+                        let bytes = self.kernel.type_of(v).bytes();
                         let address = start(*space, args[0], *offset) + u64::from(bytes) * i as u64;
-                        self.outcome.write(address, bytes, bits);
+                        self.outcome.write(address, bytes, self.get(v));
                     }
                 }
             }
@@ -137,11 +136,13 @@ impl Machine<'_> {
 /// Where an access starts; shared addresses have 32 bits.
 fn start(space: Space, base: u64, offset: i32) -> u64 {
     let address = base.wrapping_add_signed(offset.into());
-    if space == Space::Shared { address & 0xffff_ffff } else { address }
+    if space.address() == Type::U32 { address & 0xffff_ffff } else { address }
 }
 
 fn signed(ty: Type, bits: u64) -> i128 {
     match ty {
+        Type::I8 => (bits as i8).into(),
+        Type::I16 => (bits as i16).into(),
         Type::I32 => (bits as i32).into(),
         Type::I64 => (bits as i64).into(),
         _ => bits.into(),

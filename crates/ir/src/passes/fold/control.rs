@@ -1,6 +1,6 @@
 //! Branches, loops and guards whose condition is known.
 
-use crate::kernel::{Block, Inst, Value};
+use crate::kernel::{Block, Inst};
 use crate::op::{Op, Unary};
 use crate::passes::rewrite::{Outcome, Rewriter};
 
@@ -31,32 +31,29 @@ pub(super) fn apply(rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
             }
         }
         Op::BreakIf | Op::ExitIf if constant(0) == Some(0) => return Outcome::Done,
-        Op::Load { fill: fill @ Some(_), .. } => match constant(1) {
-            Some(1) => {
-                *fill = None;
-                inst.args.truncate(1);
-            }
-            Some(_) => {
-                let bits = fill.unwrap_or_default();
-                let results: Vec<Value> = inst.results.to_vec();
-                for v in results {
-                    let constant = rw.new_constant(rw.type_of(v), bits);
-                    rw.replace(v, constant);
-                }
-                return Outcome::Done;
-            }
-            None => {}
-        },
-        Op::Store { guarded: guarded @ true, .. } => match inst.args.last().and_then(|&v| rw.constant(v)) {
-            Some(1) => {
-                *guarded = false;
-                inst.args.pop();
-            }
-            Some(_) => return Outcome::Done,
-            None => {}
-        },
+        Op::Load { .. } | Op::Store { .. } => return access(rw, inst),
         _ => {}
     }
+    Outcome::Keep(inst)
+}
+
+/// An access whose condition is known.
+fn access(rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
+    let Some(known) = inst.condition().and_then(|c| rw.constant(c)) else { return Outcome::Keep(inst) };
+    match &mut inst.op {
+        Op::Load { fill, .. } if known == 1 => *fill = None,
+        Op::Store { guarded, .. } if known == 1 => *guarded = false,
+        Op::Load { fill, .. } => {
+            let bits = fill.unwrap_or_default();
+            for &v in &inst.results {
+                let constant = rw.new_constant(rw.type_of(v), bits);
+                rw.replace(v, constant);
+            }
+            return Outcome::Done;
+        }
+        _ => return Outcome::Done,
+    }
+    inst.args.pop();
     Outcome::Keep(inst)
 }
 
