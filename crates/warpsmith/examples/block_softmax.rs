@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p warpsmith --example block_softmax`
 
+#![allow(missing_docs, unreachable_pub, clippy::print_stdout, reason = "a program, not a library")]
+
 use warpsmith::prelude::*;
 
 /// Softmax over rows of `dim` elements, a block for each row.

@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p warpsmith --example vector_add`
 
+#![allow(missing_docs, unreachable_pub, clippy::print_stdout, reason = "a program, not a library")]
+
 use warpsmith::prelude::*;
 
 // ANCHOR: config

@@ -3,23 +3,11 @@
 //! What is said lies in `docs/book/src/said`, where the chapters include it. `WARPSMITH_BLESS=1` writes it anew.
 
 #[path = "../../examples/block_softmax.rs"]
-#[allow(
-    dead_code,
-    missing_docs,
-    unreachable_pub,
-    clippy::print_stdout,
-    reason = "a program, of which its parts are tested"
-)]
+#[allow(dead_code, reason = "a program, of which the parts are tested")]
 mod block_softmax;
 mod block_softmax_mistakes;
 #[path = "../../examples/vector_add.rs"]
-#[allow(
-    dead_code,
-    missing_docs,
-    unreachable_pub,
-    clippy::print_stdout,
-    reason = "a program, of which its parts are tested"
-)]
+#[allow(dead_code, reason = "a program, of which the parts are tested")]
 mod vector_add;
 mod vector_add_variants;
 
