@@ -119,7 +119,7 @@ pub fn when(condition: Bool, then: impl Fn()) -> When {
     let then = block(then);
     let at = with(|t| t.position());
     let clean = !condition.h.is_poison();
-    effect(Op::If { then, otherwise: vec![] }, &[condition.h]);
+    effect(Op::If { uniform: false, then, otherwise: vec![] }, &[condition.h]);
     When { at: clean.then_some(at) }
 }
 
@@ -163,7 +163,7 @@ pub fn branch<T: Bundle>(condition: Bool, yes: impl Fn() -> T, no: impl Fn() -> 
     with(|t| t.open_branch());
     out.set(no());
     let otherwise = with(|t| t.close());
-    effect(Op::If { then, otherwise }, &[condition.h]);
+    effect(Op::If { uniform: false, then, otherwise }, &[condition.h]);
     out.get()
 }
 
@@ -207,6 +207,7 @@ pub struct Range {
     from: U32,
     to: U32,
     step: U32,
+    unroll: Option<u32>,
     at: Loc,
 }
 
@@ -214,7 +215,7 @@ pub struct Range {
 #[track_caller]
 pub fn range(from: impl Into<Dim>, to: impl Into<Dim>) -> Range {
     let (from, to) = (from.into().into(), to.into().into());
-    Range { from, to, step: U32::from(1), at: Location::caller() }
+    Range { from, to, step: U32::from(1), unroll: None, at: Location::caller() }
 }
 
 impl Range {
@@ -222,6 +223,22 @@ impl Range {
     #[track_caller]
     pub fn step(self, step: impl Into<Dim>) -> Self {
         Range { step: step.into().into(), ..self }
+    }
+
+    /// Does `times` bodies in a trip, 1 to 256, so that loads of the next ones start early. The step has to be a
+    /// number of Rust; what is left over runs one by one.
+    ///
+    /// ```
+    /// # use warpsmith_dsl::prelude::*;
+    /// # trace("example", || {
+    /// let sum = var(0.0);
+    /// for i in range(0, 100).unroll(4) {
+    ///     sum.add(i.f32());
+    /// }
+    /// # }).unwrap();
+    /// ```
+    pub fn unroll(self, times: u32) -> Self {
+        Range { unroll: Some(times), ..self }
     }
 }
 
@@ -265,10 +282,10 @@ impl Passes {
 
     fn finish(&mut self) {
         self.pass = Pass::Done;
-        let Range { from, to, step, at } = self.range;
+        let Range { from, to, step, unroll, at } = self.range;
         let body = std::mem::take(&mut self.body);
         let index = Value(self.indices.first().map_or(0, |h| h.id));
-        with(|t| t.record(Op::For { index, body }, &[from.h, to.h, step.h], &[], at));
+        with(|t| t.record(Op::For { index, unroll, body }, &[from.h, to.h, step.h], &[], at));
     }
 }
 

@@ -14,7 +14,8 @@
 //! | [`dim`], [`tensor`], [`tv`], [`part`] | extents, views, thread-value layouts, a thread's part |
 //! | [`frag`], [`shared`], [`reduce`] | registers, shared memory, reductions |
 //! | [`warp`], [`barrier`] | what lanes do together; how threads, blocks and engines wait for each other |
-//! | [`smem`], [`pipeline`], [`wgmma`], [`roles`], [`schedule`], [`output`] | a Hopper matrix kernel: shared tiles, TMA rings, MMAs, warp roles, persistent tiles, the way out |
+//! | [`smem`], [`pipeline`], [`wgmma`], [`warpgroup`], [`roles`], [`schedule`], [`output`] | a Hopper matrix kernel: shared tiles, TMA rings, MMAs, warp roles, persistent tiles, the way out |
+//! | [`cute`] | tensors with layouts, tiled copies, tiled matrix instructions |
 //! | [`args`], [`kernel`] | arguments, signatures, the [`Kernel`] trait, compiling |
 
 pub mod args;
@@ -26,6 +27,7 @@ pub mod bulk;
 pub mod bundle;
 pub mod cast;
 pub mod cluster;
+pub mod cute;
 pub mod debug;
 pub mod dim;
 pub mod fence;
@@ -44,6 +46,7 @@ pub mod packed;
 pub mod part;
 pub mod pipeline;
 pub mod pointer;
+mod precise;
 pub mod reduce;
 mod replay;
 pub mod roles;
@@ -61,6 +64,7 @@ pub mod trace;
 pub mod tv;
 pub mod value;
 pub mod warp;
+pub mod warpgroup;
 pub mod wgmma;
 
 pub use args::{Arguments, DeviceId, Extent, Params, Receiver, Signature, TensorArg};
@@ -94,7 +98,7 @@ pub use pointer::{CachePolicy, Element, Eviction, Order, Pointer};
 pub use reduce::{Reduce, RowGroup, row_reduce, warp_reduce};
 pub use roles::{Group, Registers, warp_roles};
 pub use rounding::{Pair, Rounded, Rounding, pair};
-pub use schedule::{TileAt, TileSchedule};
+pub use schedule::{AtomicSchedule, TileAt, TileSchedule};
 pub use shared::Shared;
 pub use smem::SmemTile;
 pub use spin::{Spin, spin};
@@ -111,6 +115,7 @@ pub use warp::{
     Lanes, active_lanes, all_lanes, any_lane, ballot, elect, is_uniform, lanes, lanes_below, match_all_lanes,
     match_lanes, shuffle_down, shuffle_from, shuffle_up, shuffle_xor, sync_warp, warp_idx,
 };
+pub use warpgroup::{RegisterA, WarpgroupMma};
 pub use warpsmith_ir::access::{Cache, L1, L2, Prefetch, Scope};
 pub use warpsmith_macros::KernelArgs;
 pub use warpsmith_types::{DType, Report, Target};
@@ -213,6 +218,7 @@ pub mod prelude {
         Lanes, active_lanes, all_lanes, any_lane, ballot, elect, is_uniform, lanes, lanes_below, match_all_lanes,
         match_lanes, shuffle_down, shuffle_from, shuffle_up, shuffle_xor, sync_warp, warp_idx,
     };
+    pub use crate::warpgroup::{RegisterA, WarpgroupMma};
     pub use crate::wgmma::{Acc, Mma};
     pub use crate::{device_assert, device_print};
     pub use warpsmith_ir::access::{Cache, L1, L2, Prefetch, Scope};

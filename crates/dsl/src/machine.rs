@@ -89,6 +89,12 @@ impl Ptx {
         self.place(Slot::Vector(all))
     }
 
+    /// `{…}` of mutable registers, wherever they are.
+    pub(crate) fn register_list(self, all: &[RegisterId]) -> Ptx {
+        let all = all.iter().map(|&r| Slot::Register(r)).collect();
+        self.place(Slot::Vector(all))
+    }
+
     /// A number that is part of the instruction.
     pub(crate) fn number(self, n: i64) -> Ptx {
         self.place(Slot::Immediate(Immediate::Integer(n)))

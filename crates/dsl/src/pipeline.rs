@@ -34,19 +34,29 @@ pub struct TmaRing<const N: usize> {
 
 /// Where a role is in the ring: a stage, and the parity of its phase.
 #[derive(Clone, Copy)]
-struct Place {
+pub(crate) struct Place {
     index: Var<U32>,
     parity: Var<U32>,
 }
 
 impl Place {
     #[track_caller]
-    fn new(parity: usize) -> Self {
+    pub(crate) fn new(parity: usize) -> Self {
         Place { index: var(U32::from(0)), parity: var(U32::from(parity)) }
     }
 
     #[track_caller]
-    fn advance(&self, stages: usize) {
+    pub(crate) fn index(&self) -> U32 {
+        self.index.get()
+    }
+
+    #[track_caller]
+    pub(crate) fn parity(&self) -> U32 {
+        self.parity.get()
+    }
+
+    #[track_caller]
+    pub(crate) fn advance(&self, stages: usize) {
         let next = self.index.get() + 1;
         let wraps = next.eq(stages);
         let parity = self.parity.get();

@@ -73,8 +73,10 @@ pub enum FindingKind {
     PeerExited,
     /// Threads that wait for what can not come.
     Deadlock,
-    /// The kernel ran a `trap`.
+    /// The kernel ran a `trap`, or an assertion of it does not hold.
     Trap,
+    /// Functions that call each other without end.
+    CallDepth,
     /// The launch used up its budget of instructions.
     Budget,
 }
@@ -207,6 +209,7 @@ impl Finding {
             FindingKind::PeerExited => format!("`{kernel}` uses shared memory of a block that has exited"),
             FindingKind::Deadlock => format!("`{kernel}` deadlocks"),
             FindingKind::Trap => format!("`{kernel}` traps"),
+            FindingKind::CallDepth => format!("`{kernel}` calls functions too deeply"),
             FindingKind::Budget => format!("`{kernel}` does not finish within its budget of instructions"),
         };
         let [bx, by, bz] = self.block;

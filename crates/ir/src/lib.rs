@@ -10,7 +10,7 @@
 //! | [`access`] | how loads and stores treat memory |
 //! | [`machine`], [`inline`] | any instruction of PTX as one operation; PTX text |
 //! | [`verify`](mod@verify) | what must hold, checked before and after the passes |
-//! | [`passes`] | contraction, folding, registers, division, addresses, value numbering, loops, dead code |
+//! | [`passes`] | contraction, unrolling, folding, registers, division, addresses, value numbering, loops, dead code |
 //! | [`lower`](mod@lower) | to PTX |
 //! | [`text`] | the text form, printed and parsed |
 //!

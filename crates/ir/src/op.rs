@@ -343,6 +343,8 @@ pub enum Op {
     Set(RegisterId),
     /// `[condition]`.
     If {
+        /// Its author promises that all threads of the block that come here take the same way.
+        uniform: bool,
         /// Runs where the condition holds.
         then: Block,
         /// Runs where it does not.
@@ -352,6 +354,8 @@ pub enum Op {
     For {
         /// The counter, defined in the body.
         index: Value,
+        /// How many bodies the author wants in one trip ([`Pass::Unroll`](crate::Pass::Unroll)).
+        unroll: Option<u32>,
         /// The body.
         body: Block,
     },
@@ -362,6 +366,8 @@ pub enum Op {
     },
     /// `[condition]`: leaves the innermost loop.
     BreakIf,
+    /// `[condition]`: leaves the rest of the innermost loop's body, and goes on with its next trip.
+    ContinueIf,
     /// `[condition]`: the thread ends.
     ExitIf,
     /// An instruction of PTX, which says what its operands are.
@@ -396,10 +402,12 @@ impl Op {
             Op::LaunchDependents => "launch_dependents",
             Op::Get(_) => "get",
             Op::Set(_) => "set",
-            Op::If { .. } => "if",
+            Op::If { uniform: false, .. } => "if",
+            Op::If { uniform: true, .. } => "if.uniform",
             Op::For { .. } => "for",
             Op::Loop { .. } => "loop",
             Op::BreakIf => "break_if",
+            Op::ContinueIf => "continue_if",
             Op::ExitIf => "exit_if",
             Op::Machine(_) => "ptx",
             Op::Inline(_) => "inline",
@@ -452,7 +460,7 @@ impl Op {
     /// The blocks inside.
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
         let (a, b) = match self {
-            Op::If { then, otherwise } => (Some(then), Some(otherwise)),
+            Op::If { then, otherwise, .. } => (Some(then), Some(otherwise)),
             Op::For { body, .. } | Op::Loop { body } => (Some(body), None),
             _ => (None, None),
         };
@@ -462,7 +470,7 @@ impl Op {
     /// The blocks inside, to change.
     pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         let (a, b) = match self {
-            Op::If { then, otherwise } => (Some(then), Some(otherwise)),
+            Op::If { then, otherwise, .. } => (Some(then), Some(otherwise)),
             Op::For { body, .. } | Op::Loop { body } => (Some(body), None),
             _ => (None, None),
         };

@@ -82,7 +82,9 @@ fn candidates() -> Vec<(Op, Vec<Type>, Vec<Type>)> {
         }
         for &space in Space::ALL {
             for elements in [1, 2, 4, 8] {
-                for access in accesses() {
+                // A type for each width of memory will do for what is said of it.
+                let hinted = matches!(a, Type::U8 | Type::U16 | Type::F32 | Type::U64);
+                for access in accesses().into_iter().filter(|access| hinted || *access == Access::PLAIN) {
                     let head = [space.address(), Type::U64];
                     let head = &head[..1 + usize::from(access.policy)];
                     let load = |fill| Op::Load { space, offset: 32, fill, access };

@@ -76,8 +76,7 @@ pub(super) fn write(path: &Path, name: &str, tensor: &Tensor) -> Result<DType, F
 }
 
 fn from_file(dtype: Dtype) -> Option<DType> {
-    // Pairs of 4-bit floats are bytes in a file, and bytes are read as such.
-    DType::ALL.into_iter().find(|&d| d != DType::E2M1x2 && to_file(d) == dtype)
+    DType::ALL.into_iter().filter(|d| *d != DType::E2M1x2).find(|d| to_file(*d) == dtype)
 }
 
 fn to_file(dtype: DType) -> Dtype {
@@ -88,6 +87,7 @@ fn to_file(dtype: DType) -> Dtype {
         DType::BF16 => Dtype::BF16,
         DType::E4M3 => Dtype::F8_E4M3,
         DType::E5M2 => Dtype::F8_E5M2,
+        DType::E8M0 => Dtype::F8_E8M0,
         DType::I64 => Dtype::I64,
         DType::I32 => Dtype::I32,
         DType::I16 => Dtype::I16,
@@ -95,7 +95,6 @@ fn to_file(dtype: DType) -> Dtype {
         DType::U64 => Dtype::U64,
         DType::U32 => Dtype::U32,
         DType::U16 => Dtype::U16,
-        DType::E8M0 => Dtype::F8_E8M0,
         DType::U8 | DType::E2M1x2 => Dtype::U8,
     }
 }

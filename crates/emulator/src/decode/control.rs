@@ -13,9 +13,10 @@ impl Decoder<'_> {
                 let Operand::Label(label) = self.operand(i, 0)? else {
                     return Err(self.malformed(i, "a label is expected"));
                 };
-                self.emit(Action::Branch { target: label.0 });
+                self.emit(Action::Branch { target: self.first_label + label.0 });
             }
             BrxIdx => self.table(i)?,
+            Ret if self.is_function() => self.emit(Action::Return),
             Exit | Ret => self.emit(Action::Exit),
             Trap | Brkpt => self.emit(Action::Trap),
             Barrier if i.has(Word::Cluster) => self.cluster_barrier(i)?,
@@ -54,7 +55,7 @@ impl Decoder<'_> {
         let start = self.lists.len() as u32;
         for target in targets {
             let Operand::Label(label) = target else { return Err(self.malformed(i, "a label is expected")) };
-            self.lists.push(label.0);
+            self.lists.push(self.first_label + label.0);
         }
         self.emit(Action::Table { index, start, count: targets.len() as u32 });
         Ok(())

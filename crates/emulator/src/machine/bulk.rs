@@ -283,8 +283,8 @@ fn combination(op: AtomicOp, dtype: DType) -> Option<Combine> {
         DType::I64 => AtomicType::S64,
         DType::F32 if op == AtomicOp::Add => AtomicType::F32,
         DType::F64 if op == AtomicOp::Add => AtomicType::F64,
-        DType::F16 if op == AtomicOp::Add => AtomicType::F16,
-        DType::BF16 if op == AtomicOp::Add => AtomicType::BF16,
+        DType::F16 if matches!(op, AtomicOp::Add | AtomicOp::Min | AtomicOp::Max) => AtomicType::F16,
+        DType::BF16 if matches!(op, AtomicOp::Add | AtomicOp::Min | AtomicOp::Max) => AtomicType::BF16,
         _ => return None,
     };
     (!bits || !dtype.is_float()).then_some((op, ty))

@@ -95,9 +95,16 @@ impl Warp {
         for lane in each(mask) {
             let request = Request { kind: AccessKind::Copy, space: Space::Shared, address: to[lane], bytes, lane, pc };
             self.probe(core, common, &request);
-            if source[lane] > 0 {
-                let request = Request { space: Space::Global, address: from[lane], ..request };
-                self.probe(core, common, &request);
+            let read = source[lane] as usize;
+            let request = Request { space: Space::Global, address: from[lane], ..request };
+            match read {
+                0 => {}
+                // An aligned piece that is read in part lies in one allocation up to its last byte.
+                _ if read < bytes && from[lane].is_multiple_of(bytes as u64) => {
+                    let last = Request { address: from[lane] + read as u64 - 1, bytes: 1, ..request };
+                    self.probe(core, common, &last);
+                }
+                _ => self.probe(core, common, &request),
             }
         }
     }
@@ -117,7 +124,7 @@ impl Warp {
             let bytes = usize::from(c.bytes).min(data.len());
             let source = usize::from(c.source_bytes).min(bytes);
             let mut written = true;
-            let from = core.memory.find(c.from).filter(|a| c.from + bytes as u64 <= a.end());
+            let from = core.memory.find(c.from).filter(|a| c.from + source as u64 <= a.end());
             if source > 0 {
                 let Some(a) = from.filter(|_| c.from.is_multiple_of(bytes as u64)) else { continue };
                 let offset = c.from - a.base;

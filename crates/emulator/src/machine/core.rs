@@ -84,6 +84,8 @@ pub(crate) struct Core<'a> {
     /// Whether no other worker runs blocks of this launch.
     pub alone: bool,
     pub findings: Findings,
+    /// What blocks have printed, by their numbers.
+    pub printed: Vec<(u64, String)>,
     /// Warp instructions so far.
     pub executed: u64,
     /// Warp instructions of other workers, when there is a budget.
@@ -143,6 +145,7 @@ impl<'a> Core<'a> {
             options,
             alone,
             findings: Findings::default(),
+            printed: vec![],
             executed: 0,
             elsewhere: 0,
             shared_use: 0,

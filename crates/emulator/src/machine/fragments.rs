@@ -11,7 +11,7 @@ use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::LANES;
 use crate::memory::POISON_WORD;
-use crate::program::{Fragments, MatrixAccess, Mma};
+use crate::program::{Fragments, MatrixAccess, Mma, MmaF64};
 
 /// Eight rows of 16 bytes, as words.
 type Eight = [[u32; 4]; 8];
@@ -26,6 +26,7 @@ impl Warp {
                 self.registers.r32[*d as usize] = fragment_of(&rows);
             }
             Fragments::Product(m) => self.mma(core, m),
+            Fragments::Doubles(m) => self.mma_f64(m),
         }
     }
 
@@ -64,6 +65,30 @@ impl Warp {
                     words.iter().enumerate().for_each(|(i, x)| cell.set(4 * i, 4, (*x).into(), alone));
                 }
             }
+        }
+    }
+
+    /// `d = a b + c` in f64, summed in the order of k.
+    fn mma_f64(&mut self, m: &MmaF64) {
+        let halves = usize::from(m.halves);
+        let r64 = &self.registers.r64;
+        let value = |plane: u16, lane: usize| f64::from_bits(r64[plane as usize][lane]);
+        let results: Vec<[u64; LANES]> =
+            m.c.iter()
+                .enumerate()
+                .map(|(n, c)| {
+                    std::array::from_fn(|lane| {
+                        let (row, column) = (lane / 4, 2 * (lane % 4) + n % 2);
+                        let steps = (0..4 * m.b.len()).map(|k| {
+                            let (a, b) = (m.a[n / 2 + halves * (k / 4)], m.b[k / 4]);
+                            (value(a, 4 * row + k % 4), value(b, 4 * column + k % 4))
+                        });
+                        steps.fold(value(*c, lane), |sum, (a, b)| a.mul_add(b, sum)).to_bits()
+                    })
+                })
+                .collect();
+        for (d, values) in m.d.iter().zip(results) {
+            self.registers.r64[*d as usize] = values;
         }
     }
 

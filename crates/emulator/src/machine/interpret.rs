@@ -109,7 +109,7 @@ impl Warp {
                 Action::Nop => pc += 1,
                 _ => {
                     // What is rare, or may end the run.
-                    if matches!(i.action, Action::Atomic(_)) {
+                    if matches!(i.action, Action::Atomic(_) | Action::VectorAtomic(_)) {
                         strong += STRONG;
                         end = end.saturating_sub(STRONG);
                     }
@@ -235,6 +235,15 @@ impl Warp {
                 self.write_async(core, common, &w, active, group.pc);
                 group.pc += 1;
             }
+            Action::ChangeMap(change) => {
+                self.change_map(core, common, &change, active, group.pc);
+                group.pc += 1;
+            }
+            Action::CopyMap { to, from } => {
+                self.split(group, active);
+                self.copy_map(core, common, (to, from), active, group.pc);
+                group.pc += 1;
+            }
             Action::CommitBulk => {
                 self.commit_bulk(active);
                 group.pc += 1;
@@ -252,6 +261,12 @@ impl Warp {
             }
             Action::Atomic(a) => {
                 self.atomic(core, common, &a, active, group.pc);
+                group.pc += 1;
+            }
+            Action::VectorAtomic(index) => {
+                if let Some(a) = core.program.vectors.get(index as usize) {
+                    self.vector_atomic(core, common, a, active, group.pc);
+                }
                 group.pc += 1;
             }
             Action::CopyAsync(c) => {
@@ -287,16 +302,12 @@ impl Warp {
                 if matches!(i.action, Action::Trap) {
                     core.report_threads(common, self.index, FindingKind::Trap, group.pc, active, String::new());
                 }
-                self.wait_copies(core, common, active, None);
-                common.live -= active.count_ones();
-                self.leave_cluster(common, active);
-                self.exited(active);
-                group.mask &= !active;
-                group.pc += 1;
-                if group.mask == 0 {
-                    return Some(Stop::Gone);
+                if let stop @ Stop::Gone = self.exit_lanes(core, common, group, active) {
+                    return Some(stop);
                 }
             }
+            Action::Call { target, site } => return self.call(core, common, (target, site), group, active),
+            Action::Return => return Some(self.ret(core, group, active)),
             Action::Yield => {
                 // Others first: as if this group had run for long.
                 group.pc += 1;
@@ -323,6 +334,23 @@ impl Warp {
             }
         }
         None
+    }
+
+    /// Ends lanes; `Gone` when none is left of the group.
+    pub(super) fn exit_lanes(
+        &mut self,
+        core: &mut Core<'_>,
+        common: &mut Peers,
+        group: &mut Group,
+        active: u32,
+    ) -> Stop {
+        self.wait_copies(core, common, active, None);
+        common.live -= active.count_ones();
+        self.leave_cluster(common, active);
+        self.exited(active);
+        group.mask &= !active;
+        group.pc += 1;
+        if group.mask == 0 { Stop::Gone } else { Stop::Ready }
     }
 
     /// Waits until all members of a `.sync` instruction are there; then the group is all of them.

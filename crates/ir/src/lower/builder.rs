@@ -20,6 +20,13 @@ enum Held {
     Constant(u64),
 }
 
+/// Where a loop is left, and where its next trip is prepared.
+pub(super) struct LoopLabels {
+    pub(super) end: LabelId,
+    /// Set once somebody jumps there.
+    pub(super) next: Option<LabelId>,
+}
+
 /// A function under construction.
 pub(super) struct Builder {
     pub(super) function: Function,
@@ -36,8 +43,8 @@ pub(super) struct Builder {
     counts: [u32; 6],
     /// Those of inline PTX.
     inline_registers: u32,
-    /// Where the innermost loops end.
-    pub(super) loop_ends: Vec<LabelId>,
+    /// The loops around, the innermost last.
+    pub(super) loops: Vec<LoopLabels>,
     /// The end of the kernel, once somebody jumps there.
     pub(super) exit: Option<LabelId>,
 }
@@ -57,7 +64,7 @@ impl Builder {
             mutable_types: kernel.registers.clone(),
             counts: [0; 6],
             inline_registers: 0,
-            loop_ends: vec![],
+            loops: vec![],
             exit: None,
         }
     }

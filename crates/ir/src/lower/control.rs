@@ -1,6 +1,6 @@
 //! Structured control flow as labels and branches.
 
-use super::builder::IntoOperand;
+use super::builder::{IntoOperand, LoopLabels};
 use super::{LowerError, Lowering};
 use crate::kernel::{Block, Inst, Value};
 use crate::types::Type;
@@ -12,24 +12,31 @@ use warpsmith_ptx::{
 const NOUNROLL: &str = "nounroll";
 
 impl Lowering<'_> {
-    pub(super) fn branch(&mut self, inst: &Inst, then: &Block, otherwise: &Block) -> Result<(), LowerError> {
+    pub(super) fn branch(
+        &mut self,
+        inst: &Inst,
+        uniform: bool,
+        then: &Block,
+        otherwise: &Block,
+    ) -> Result<(), LowerError> {
         let condition = inst.args[0];
+        let uni = uniform.then_some(W::Uni);
         let end = self.out.label("endif");
         match (then.is_empty(), otherwise.is_empty()) {
             (true, true) => {}
             (true, false) => {
-                self.jump_if(condition, false, end);
+                self.jump_if(condition, false, uni, end);
                 self.block(otherwise)?;
             }
             (false, true) => {
-                self.jump_if(condition, true, end);
+                self.jump_if(condition, true, uni, end);
                 self.block(then)?;
             }
             (false, false) => {
                 let other = self.out.label("else");
-                self.jump_if(condition, true, other);
+                self.jump_if(condition, true, uni, other);
                 self.block(then)?;
-                self.jump(end);
+                self.out.emit(O::Bra, uni, [Operand::Label(end)]);
                 self.out.place(other);
                 self.block(otherwise)?;
             }
@@ -51,11 +58,9 @@ impl Lowering<'_> {
 
         self.out.emit(O::Mov, [T::U32], [i(), from]);
         let empty = self.test(W::Ge, i(), limit.clone());
-        self.jump_on(empty, false, end);
+        self.jump_on(empty, false, None, end);
         self.head(start);
-        self.out.loop_ends.push(end);
-        self.block(body)?;
-        self.out.loop_ends.pop();
+        self.loop_body(end, body)?;
         let more = if simple {
             self.out.emit(O::Add, [T::U32], [i(), i(), step]);
             self.test(W::Lt, i(), limit)
@@ -66,8 +71,17 @@ impl Lowering<'_> {
             self.out.emit(O::Add, [T::U32], [i(), i(), step.clone()]);
             self.test(W::Gt, left, step)
         };
-        self.jump_on(more, false, start);
+        self.jump_on(more, false, None, start);
         self.out.place(end);
+        Ok(())
+    }
+
+    fn loop_body(&mut self, end: LabelId, body: &Block) -> Result<(), LowerError> {
+        self.out.loops.push(LoopLabels { end, next: None });
+        self.block(body)?;
+        if let Some(next) = self.out.loops.pop().and_then(|l| l.next) {
+            self.out.place(next);
+        }
         Ok(())
     }
 
@@ -83,18 +97,26 @@ impl Lowering<'_> {
     pub(super) fn endless(&mut self, body: &Block) -> Result<(), LowerError> {
         let (start, end) = (self.out.label("loop"), self.out.label("endloop"));
         self.head(start);
-        self.out.loop_ends.push(end);
-        self.block(body)?;
-        self.out.loop_ends.pop();
-        self.jump(start);
+        self.loop_body(end, body)?;
+        // One way back, so that threads meet there again.
+        self.out.emit(O::Bra, None::<W>, [Operand::Label(start)]);
         self.out.place(end);
         Ok(())
     }
 
     pub(super) fn break_if(&mut self, inst: &Inst) {
-        if let Some(&end) = self.out.loop_ends.last() {
-            self.jump_if(inst.args[0], false, end);
+        if let Some(end) = self.out.loops.last().map(|l| l.end) {
+            self.jump_if(inst.args[0], false, None, end);
         }
+    }
+
+    pub(super) fn continue_if(&mut self, inst: &Inst) {
+        let Some(next) = self.out.loops.last().map(|l| l.next) else { return };
+        let next = next.unwrap_or_else(|| self.out.label("next"));
+        if let Some(labels) = self.out.loops.last_mut() {
+            labels.next = Some(next);
+        }
+        self.jump_if(inst.args[0], false, None, next);
     }
 
     pub(super) fn exit_if(&mut self, inst: &Inst) {
@@ -103,7 +125,7 @@ impl Lowering<'_> {
             None => self.out.label("exit"),
         };
         self.out.exit = Some(exit);
-        self.jump_if(inst.args[0], false, exit);
+        self.jump_if(inst.args[0], false, None, exit);
     }
 
     /// The end of the kernel.
@@ -126,16 +148,13 @@ impl Lowering<'_> {
         p
     }
 
-    fn jump(&mut self, label: LabelId) {
-        self.out.push(Instruction::new(O::Bra, [], [Operand::Label(label)]));
+    fn jump_on(&mut self, p: RegisterId, negated: bool, uni: Option<W>, label: LabelId) {
+        let uni = uni.map(Modifier::from);
+        self.out.push(Instruction::new(O::Bra, uni, [Operand::Label(label)]).guarded(p, negated));
     }
 
-    fn jump_on(&mut self, p: RegisterId, negated: bool, label: LabelId) {
-        self.out.push(Instruction::new(O::Bra, [], [Operand::Label(label)]).guarded(p, negated));
-    }
-
-    fn jump_if(&mut self, condition: Value, negated: bool, label: LabelId) {
+    fn jump_if(&mut self, condition: Value, negated: bool, uni: Option<W>, label: LabelId) {
         let p = self.out.in_register(condition);
-        self.jump_on(p, negated, label);
+        self.jump_on(p, negated, uni, label);
     }
 }

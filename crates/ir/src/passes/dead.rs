@@ -33,8 +33,8 @@ fn overwritten(block: &mut Block) {
                 coming.remove(&r);
             }
             Op::Machine(ref machine) => forget(machine, &mut coming),
-            // What comes after the loop may read anything.
-            Op::BreakIf => coming.clear(),
+            // What comes after the loop, or next in it, may read anything.
+            Op::BreakIf | Op::ContinueIf => coming.clear(),
             _ => {}
         }
         for inner in inst.op.blocks_mut() {
@@ -54,7 +54,7 @@ fn reads(block: &Block, coming: &mut FxHashSet<RegisterId>) {
                 coming.remove(&r);
             }
             Op::Machine(ref machine) => forget(machine, coming),
-            Op::BreakIf => coming.clear(),
+            Op::BreakIf | Op::ContinueIf => coming.clear(),
             _ => {}
         }
         inst.op.blocks().for_each(|b| reads(b, coming));
@@ -73,7 +73,7 @@ struct Node<'k> {
     inst: &'k Inst,
     /// The instruction whose block it is in.
     around: Option<usize>,
-    /// `break_if`s that leave it.
+    /// `break_if`s and `continue_if`s of it.
     breaks: Vec<usize>,
 }
 
@@ -96,7 +96,7 @@ impl<'k> Marker<'k> {
             match inst.op {
                 Op::For { index, .. } => self.defined_by[index.0 as usize] = Some(id),
                 Op::Set(r) => self.sets[r.0 as usize].push(id),
-                Op::BreakIf => {
+                Op::BreakIf | Op::ContinueIf => {
                     if let Some(left) = self.innermost_loop(id) {
                         self.nodes[left].breaks.push(id);
                     }
@@ -142,7 +142,7 @@ impl<'k> Marker<'k> {
 
 /// Whether it matters though nobody reads it. Blocks matter by what is in them, writes of registers by their reads.
 fn has_effect(op: &Op) -> bool {
-    !(op.is_removable() || matches!(op, Op::Set(_) | Op::If { .. } | Op::For { .. } | Op::BreakIf))
+    !(op.is_removable() || matches!(op, Op::Set(_) | Op::If { .. } | Op::For { .. } | Op::BreakIf | Op::ContinueIf))
 }
 
 /// Keeps the live; `next` is the number of the next instruction in program order.

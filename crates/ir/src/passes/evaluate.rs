@@ -37,6 +37,12 @@ pub(super) fn integer(ty: Type, bits: u64) -> i128 {
     }
 }
 
+/// Whether there is a constant that may change places with another operand: which of two NaNs of f64 goes on depends on
+/// their order.
+pub(super) fn swaps(ty: Type, constant: Option<u64>) -> bool {
+    constant.is_some_and(|bits| ty != Type::F64 || to_f64(bits).is_some())
+}
+
 fn to_f32(bits: u64) -> Option<f32> {
     Some(f32::from_bits(bits as u32)).filter(|x| !x.is_nan())
 }

@@ -28,7 +28,7 @@ impl Hoist<'_> {
         for mut inst in block.drain(..) {
             self.define(&inst.results, depth);
             match &mut inst.op {
-                Op::For { index, body } => {
+                Op::For { index, body, .. } => {
                     self.define(&[*index], depth + 1);
                     self.repeat(body, depth, &mut out);
                 }

@@ -15,6 +15,7 @@ mod hoist;
 mod number;
 mod rewrite;
 mod strength;
+mod unroll;
 
 use crate::kernel::Kernel;
 use crate::verify::verify;
@@ -24,6 +25,8 @@ use crate::verify::verify;
 pub enum Pass {
     /// A product that feeds one sum, and nothing else, becomes an `fma`.
     Contract,
+    /// A `for` does as many bodies in a trip as its author asks for.
+    Unroll,
     /// Constants, identities, and branches that are known.
     Fold,
     /// A read of a register whose last write is known is the value that was written.
@@ -44,8 +47,9 @@ pub enum Pass {
 
 impl Pass {
     /// Every pass.
-    pub const ALL: [Pass; 9] = [
+    pub const ALL: [Pass; 10] = [
         Pass::Contract,
+        Pass::Unroll,
         Pass::Fold,
         Pass::Forward,
         Pass::Division,
@@ -61,6 +65,7 @@ impl Pass {
         // Dead readers would keep a product from being fused.
         Pass::Dead,
         Pass::Contract,
+        Pass::Unroll,
         Pass::Forward,
         Pass::Fold,
         // Branches and loops that are gone no longer hide what registers hold.
@@ -81,6 +86,7 @@ impl Pass {
     pub const fn name(self) -> &'static str {
         match self {
             Pass::Contract => "contract",
+            Pass::Unroll => "unroll",
             Pass::Fold => "fold",
             Pass::Forward => "forward",
             Pass::Division => "division",
@@ -108,6 +114,7 @@ impl Pass {
     fn apply(self, kernel: &mut Kernel) {
         match self {
             Pass::Contract => contract::contract(kernel),
+            Pass::Unroll => unroll::unroll(kernel),
             Pass::Fold => fold::fold(kernel),
             Pass::Forward => forward::forward(kernel),
             Pass::Division => division::division(kernel),

@@ -3,6 +3,7 @@
 //! Scopes follow the blocks: what was computed before, or around, is found again; nothing is moved. Loads that are
 //! read-only count as operations.
 
+use super::fold::floats::has_one_nan;
 use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
 use crate::access::{Access, AccessKind};
 use crate::inline::Inline;
@@ -67,7 +68,8 @@ impl Key {
                 Binary::Add | Binary::Mul | Binary::MulHi | Binary::MulWide | Binary::And | Binary::Or | Binary::Xor
             )
         );
-        if commutes {
+        // So may which of two NaNs of f64.
+        if commutes && args.iter().all(|&v| has_one_nan(rw.type_of(v))) {
             args.sort_unstable();
         }
         let types = inst.results.iter().map(|&v| rw.type_of(v)).collect();

@@ -57,7 +57,7 @@ impl Strength<'_> {
         let mut out = Block::with_capacity(block.len());
         for mut inst in block.drain(..) {
             inst.op.blocks_mut().for_each(|b| self.block(b));
-            if let Op::For { index, body } = &mut inst.op {
+            if let Op::For { index, body, .. } = &mut inst.op {
                 let (from, step) = (inst.args[0], inst.args[2]);
                 self.reduce(*index, from, step, body, inst.location, &mut out);
             } else {
@@ -123,6 +123,10 @@ impl Strength<'_> {
             return;
         }
         replace(body, &replaced);
+        // Nothing may come between a `continue_if` and the next address.
+        if continues(body) {
+            first.append(&mut last);
+        }
         first.append(body);
         first.append(&mut last);
         *body = first;
@@ -184,6 +188,15 @@ impl Strength<'_> {
             _ => None,
         }
     }
+}
+
+/// Whether a body may begin the next trip of its loop early.
+fn continues(body: &Block) -> bool {
+    body.iter().any(|inst| match &inst.op {
+        Op::ContinueIf => true,
+        Op::If { then, otherwise, .. } => continues(then) || continues(otherwise),
+        _ => false,
+    })
 }
 
 /// Values that a block defines, and addresses that its accesses use, each once and in order.

@@ -336,7 +336,7 @@ impl Parser {
             "for" => {
                 let index = self.typed()?;
                 self.keyword("in")?;
-                Op::For { index, body: vec![] }
+                Op::For { index, unroll: None, body: vec![] }
             }
             _ => match word.strip_prefix("ptx.") {
                 Some(name) => self.machine(name, here, &results, &mut args)?,
@@ -377,9 +377,14 @@ impl Parser {
             }
             _ => {}
         }
+        if let Op::For { unroll, .. } = &mut op
+            && self.eat_word("unroll")
+        {
+            *unroll = Some(self.number()?);
+        }
         let location = self.location()?;
         match &mut op {
-            Op::If { then, otherwise } => {
+            Op::If { then, otherwise, .. } => {
                 self.punctuation('{')?;
                 *then = self.block(depth + 1)?;
                 if self.eat_word("else") {

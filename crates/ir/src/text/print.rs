@@ -82,7 +82,7 @@ impl Kernel {
                 write!(f, " {}", At(location))?;
             }
             match &inst.op {
-                Op::If { then, otherwise } => {
+                Op::If { then, otherwise, .. } => {
                     f.write_str(" {\n")?;
                     self.print(then, depth + 1, f)?;
                     if !otherwise.is_empty() {
@@ -154,7 +154,10 @@ impl Kernel {
                 write!(f, "{}{v}", if i > 0 { ", " } else { " " })?;
             }
         }
-        Ok(())
+        match inst.op {
+            Op::For { unroll: Some(n), .. } => write!(f, " unroll {n}"),
+            _ => Ok(()),
+        }
     }
 
     fn typed(&self, v: Value) -> String {

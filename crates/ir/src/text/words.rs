@@ -16,9 +16,11 @@ pub(super) fn simple(word: &str) -> Option<Op> {
         "barrier" => Op::Barrier,
         "wait_for_upstream" => Op::WaitForUpstream,
         "launch_dependents" => Op::LaunchDependents,
-        "if" => Op::If { then: vec![], otherwise: vec![] },
+        "if" => Op::If { uniform: false, then: vec![], otherwise: vec![] },
+        "if.uniform" => Op::If { uniform: true, then: vec![], otherwise: vec![] },
         "loop" => Op::Loop { body: vec![] },
         "break_if" => Op::BreakIf,
+        "continue_if" => Op::ContinueIf,
         "exit_if" => Op::ExitIf,
         _ => return dotted(word).or_else(|| arithmetic(word)),
     };

@@ -45,7 +45,7 @@ impl Walk {
         match &inst.op {
             Op::Get(r) => self.read(*r, inst.location, written),
             Op::Set(r) => write(*r, written),
-            Op::If { then, otherwise } => {
+            Op::If { then, otherwise, .. } => {
                 let mut other = written.clone();
                 self.block(then, written);
                 self.block(otherwise, &mut other);

@@ -11,7 +11,8 @@
 //! - has the operands and results that its operation takes, in number and type, and only such values, registers,
 //!   parameters and shared variables as exist;
 //! - reads values that are defined before it in its own block or in one around it; each value is defined once;
-//! - as a constant or a fill, has no bits beyond its type; as a `for`, does not step by 0; as a `break_if`, is in a loop.
+//! - as a constant or a fill, has no bits beyond its type; as a `for`, does not step by 0; as a `break_if` or `continue_if`, is in
+//!   a loop.
 //!
 //! Each access to memory:
 //! - moves 1, 2 or 4 elements of one type, at most 16 bytes; or, in global memory, 8 elements of 32 bits or 4 of 64;
@@ -45,6 +46,9 @@ use warpsmith_types::{Diagnostic, Location, Report};
 
 /// How deep blocks may be nested. Far more than anyone writes, and little enough that no walk runs out of stack.
 pub const MAX_DEPTH: usize = 128;
+
+/// The most bodies that a trip of an unrolled loop may have.
+pub const MAX_UNROLL: u32 = 256;
 
 /// What a block may have of shared memory on the target that has most.
 pub const MAX_SHARED: u32 = 227 * 1024;
@@ -217,7 +221,12 @@ impl<'k> Verifier<'k> {
         let problem = match signature::check(self.kernel, &inst.op, &args, &results) {
             Err(problem) => Some(problem),
             Ok(()) => match inst.op {
-                Op::BreakIf if self.loops == 0 => Some("`break_if` is not in a loop".into()),
+                Op::BreakIf | Op::ContinueIf if self.loops == 0 => {
+                    Some(format!("`{}` is not in a loop", inst.op.name()))
+                }
+                Op::For { unroll: Some(n), .. } if !(1..=MAX_UNROLL).contains(&n) => {
+                    Some(format!("this `for` is to be unrolled {n} times, and that is 1 to {MAX_UNROLL}"))
+                }
                 Op::For { .. } if self.alignment.constant(inst.args[2]) == Some(0) => {
                     Some("this `for` steps by 0 and would never end".into())
                 }

@@ -113,7 +113,7 @@ fn rule(kernel: &Kernel, op: &Op, args: &[Type], results: &[Type]) -> (bool, &'s
         Op::Loop { .. } => (args.is_empty() && results.is_empty(), "and gives nothing"),
         // PTX's table says what they take.
         Op::Machine(_) | Op::Inline(_) => (true, ""),
-        Op::If { .. } | Op::BreakIf | Op::ExitIf => (args == [Bool] && results.is_empty(), "a bool"),
+        Op::If { .. } | Op::BreakIf | Op::ContinueIf | Op::ExitIf => (args == [Bool] && results.is_empty(), "a bool"),
     }
 }
 

@@ -31,7 +31,7 @@ fn numbers_out_of_range_are_errors() {
         inst(Op::Set(RegisterId(far)), &[far], &[]),
         inst(Op::Param(far), &[], &[1]),
         inst(Op::SharedAddress(SharedId(far)), &[], &[2]),
-        inst(Op::For { index: Value(far), body: vec![] }, &[far, far, far], &[]),
+        inst(Op::For { index: Value(far), unroll: None, body: vec![] }, &[far, far, far], &[]),
         inst(Op::Store { space: Space::Global, offset: i32::MIN, guarded: true, access: Access::PLAIN }, &[], &[]),
         inst(Op::Load { space: Space::Shared, offset: i32::MIN, fill: None, access: Access::PLAIN }, &[], &[]),
         inst(Op::Select, &[], &[]),

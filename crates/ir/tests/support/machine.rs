@@ -30,6 +30,7 @@ impl Outcome {
 enum Flow {
     Next,
     Break,
+    Continue,
     Exit,
 }
 
@@ -91,13 +92,13 @@ impl Machine<'_> {
             }
             Op::Get(r) => self.values[inst.results[0].0 as usize] = self.registers[r.0 as usize],
             Op::Set(r) => self.registers[r.0 as usize] = args[0],
-            Op::If { then, otherwise } => return self.block(if args[0] == 1 { then } else { otherwise }),
-            Op::For { index, body } => {
+            Op::If { then, otherwise, .. } => return self.block(if args[0] == 1 { then } else { otherwise }),
+            Op::For { index, body, .. } => {
                 let mut i = args[0];
                 while i < args[1] {
                     self.values[index.0 as usize] = i;
                     match self.block(body) {
-                        Flow::Next => i += args[2],
+                        Flow::Next | Flow::Continue => i += args[2],
                         Flow::Break => break,
                         Flow::Exit => return Flow::Exit,
                     }
@@ -105,14 +106,15 @@ impl Machine<'_> {
             }
             Op::Loop { body } => loop {
                 match self.block(body) {
-                    Flow::Next => {}
+                    Flow::Next | Flow::Continue => {}
                     Flow::Break => break,
                     Flow::Exit => return Flow::Exit,
                 }
             },
             Op::BreakIf if args[0] == 1 => return Flow::Break,
+            Op::ContinueIf if args[0] == 1 => return Flow::Continue,
             Op::ExitIf if args[0] == 1 => return Flow::Exit,
-            Op::BreakIf | Op::ExitIf | Op::Barrier => {}
+            Op::BreakIf | Op::ContinueIf | Op::ExitIf | Op::Barrier => {}
             Op::Unpack => {
                 self.values[inst.results[0].0 as usize] = args[0] & 0xffff;
                 self.values[inst.results[1].0 as usize] = args[0] >> 16;
@@ -124,6 +126,7 @@ impl Machine<'_> {
                 let bits = match op {
                     Op::Const(bits) => *bits,
                     Op::Param(i) => self.params[*i as usize],
+                    Op::SharedAddress(_) => 0x400,
                     _ => compute(op, from, ty, &args),
                 };
                 self.values[result.0 as usize] = bits & ty.mask();
@@ -133,10 +136,10 @@ impl Machine<'_> {
     }
 }
 
-/// Where an access starts; shared addresses have 32 bits.
+/// Where an access starts; shared addresses have 32 bits, and a place of their own.
 fn start(space: Space, base: u64, offset: i32) -> u64 {
     let address = base.wrapping_add_signed(offset.into());
-    if space.address() == Type::U32 { address & 0xffff_ffff } else { address }
+    if space.address() == Type::U32 { address & 0xffff_ffff | 1 << 60 } else { address }
 }
 
 fn signed(ty: Type, bits: u64) -> i128 {
@@ -149,49 +152,105 @@ fn signed(ty: Type, bits: u64) -> i128 {
     }
 }
 
-fn f(bits: u64) -> f32 {
-    f32::from_bits(bits as u32)
+/// A float as an f64, exactly.
+fn widen(ty: Type, bits: u64) -> f64 {
+    let (fraction, exponent) = match ty {
+        Type::F16 => (10, 5),
+        Type::BF16 => (7, 8),
+        Type::F32 => return f32::from_bits(bits as u32).into(),
+        _ => return f64::from_bits(bits),
+    };
+    let sign = if bits >> 15 & 1 == 1 { -1.0 } else { 1.0 };
+    let e = (bits >> fraction & ((1 << exponent) - 1)) as i32;
+    let m = (bits & ((1 << fraction) - 1)) as f64 / f64::from(1 << fraction);
+    let bias = (1 << (exponent - 1)) - 1;
+    sign * if e == (1 << exponent) - 1 {
+        if m == 0.0 { f64::INFINITY } else { f64::NAN }
+    } else if e == 0 {
+        m * 2f64.powi(1 - bias)
+    } else {
+        (1.0 + m) * 2f64.powi(e - bias)
+    }
 }
 
-/// Arithmetic gives one NaN.
-fn canonical(x: f32) -> u64 {
-    if x.is_nan() { 0x7fff_ffff } else { x.to_bits().into() }
+/// The nearest of a type, ties to even. Arithmetic gives one NaN.
+fn narrow(ty: Type, x: f64) -> u64 {
+    let (fraction, exponent) = match ty {
+        Type::F16 => (10, 5),
+        Type::BF16 => (7, 8),
+        Type::F32 if x.is_nan() => return 0x7fff_ffff,
+        Type::F32 => return (x as f32).to_bits().into(),
+        _ if x.is_nan() => return 0x7fff_ffff_ffff_ffff,
+        _ => return x.to_bits(),
+    };
+    if x.is_nan() {
+        return 0x7fff;
+    }
+    let sign = u64::from(x.is_sign_negative()) << 15;
+    let bias = (1 << (exponent - 1)) - 1;
+    let least = 1 - bias;
+    // The exponent of its last bit; what is smaller than all normal numbers has theirs.
+    let e = ((x.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);
+    let unit = 2f64.powi(e - fraction);
+    let steps = (x.abs() / unit).round_ties_even();
+    let bits = if x.is_infinite() { u64::MAX >> 1 } else { steps as u64 + (((e - least) as u64) << fraction) };
+    sign | bits.min(((1 << exponent) - 1) << fraction)
+}
+
+/// A float by f64, which rounds sums and products of the narrower ones once or by the same bits each time.
+fn floats(op: Binary, ty: Type, a: u64, b: u64) -> u64 {
+    let (x, y) = (widen(ty, a), widen(ty, b));
+    let once = |wide: f64, single: f32| match ty {
+        Type::F32 if single.is_nan() => 0x7fff_ffff,
+        Type::F32 => single.to_bits().into(),
+        _ => narrow(ty, wide),
+    };
+    let (s, t) = (x as f32, y as f32);
+    let less = x < y || (x == y && x.is_sign_negative());
+    match op {
+        Binary::Add => once(x + y, s + t),
+        Binary::Sub => once(x - y, s - t),
+        Binary::Mul => once(x * y, s * t),
+        Binary::Div => once(x / y, s / t),
+        Binary::Min | Binary::Max => match (x.is_nan(), y.is_nan()) {
+            (true, true) => narrow(ty, f64::NAN),
+            (true, false) => b,
+            (false, true) => a,
+            _ if less == (op == Binary::Min) => a,
+            _ => b,
+        },
+        _ => panic!("{op:?} of {ty}"),
+    }
 }
 
 fn compute(op: &Op, from: Type, to: Type, a: &[u64]) -> u64 {
     match op {
-        Op::Unary(op) => match (op, from) {
-            (Unary::Neg, Type::F32) => a[0] ^ 0x8000_0000,
-            (Unary::Abs, Type::F32) => a[0] & 0x7fff_ffff,
-            (Unary::Neg, _) => a[0].wrapping_neg(),
-            (Unary::Abs, _) => signed(from, a[0]).unsigned_abs() as u64,
-            (Unary::Not, _) => !a[0],
+        Op::Unary(op) => match op {
+            Unary::Neg if from.is_float() => a[0] ^ 1 << (from.bits() - 1),
+            Unary::Abs if from.is_float() => a[0] & from.mask() >> 1,
+            Unary::Neg => a[0].wrapping_neg(),
+            Unary::Abs => signed(from, a[0]).unsigned_abs() as u64,
+            Unary::Not => !a[0],
+            Unary::Sqrt if from == Type::F64 => narrow(from, widen(from, a[0]).sqrt()),
+            Unary::Rcp if from == Type::F64 => narrow(from, 1.0 / widen(from, a[0])),
             _ => panic!("approximate"),
         },
-        Op::Binary(op) if from == Type::F32 => {
-            let (x, y) = (f(a[0]), f(a[1]));
-            let less = x < y || (x == y && x.is_sign_negative());
-            match op {
-                Binary::Add => canonical(x + y),
-                Binary::Sub => canonical(x - y),
-                Binary::Mul => canonical(x * y),
-                Binary::Div => canonical(x / y),
-                Binary::Min | Binary::Max => match (x.is_nan(), y.is_nan()) {
-                    (true, true) => 0x7fff_ffff,
-                    (true, false) => a[1],
-                    (false, true) => a[0],
-                    _ if less == (*op == Binary::Min) => a[0],
-                    _ => a[1],
-                },
-                _ => panic!("{op:?} of f32"),
+        Op::Binary(op) if from.is_float() => floats(*op, from, a[0], a[1]),
+        Op::Binary(op) => integers(*op, from, a[0], a[1]),
+        Op::Fma => {
+            let [x, y, z] = [a[0], a[1], a[2]].map(|bits| widen(from, bits));
+            match from {
+                Type::F32 => narrow(from, f64::from((x as f32).mul_add(y as f32, z as f32))),
+                _ => narrow(from, x.mul_add(y, z)),
             }
         }
-        Op::Binary(op) => integers(*op, from, a[0], a[1]),
-        Op::Fma => canonical(f(a[0]).mul_add(f(a[1]), f(a[2]))),
         Op::Compare(op) => {
-            let (lt, eq, ordered) = match from {
-                Type::F32 => (f(a[0]) < f(a[1]), f(a[0]) == f(a[1]), !f(a[0]).is_nan() && !f(a[1]).is_nan()),
-                _ => (signed(from, a[0]) < signed(from, a[1]), a[0] == a[1], true),
+            let (lt, eq, ordered) = match from.is_float() {
+                true => {
+                    let (x, y) = (widen(from, a[0]), widen(from, a[1]));
+                    (x < y, x == y, !x.is_nan() && !y.is_nan())
+                }
+                false => (signed(from, a[0]) < signed(from, a[1]), a[0] == a[1], true),
             };
             let holds = match op {
                 Comparison::Eq => eq,
@@ -205,15 +264,27 @@ fn compute(op: &Op, from: Type, to: Type, a: &[u64]) -> u64 {
         }
         Op::Select => a[if a[0] == 1 { 1 } else { 2 }],
         Op::Bitcast => a[0],
-        Op::Convert => match (from, to) {
-            (Type::F32, Type::F32) => a[0],
-            (Type::F32, Type::U32) => (f(a[0]) as u32).into(),
-            (Type::F32, Type::I32) => f(a[0]) as i32 as u64,
-            (Type::F32, Type::U64) => f(a[0]) as u64,
-            (_, Type::F32) => (signed(from, a[0]) as f32).to_bits().into(),
-            _ => signed(from, a[0]) as u64,
-        },
+        Op::Convert => convert(from, to, a[0]),
         _ => panic!("{op:?}"),
+    }
+}
+
+fn convert(from: Type, to: Type, bits: u64) -> u64 {
+    match (from.is_float(), to.is_float()) {
+        _ if from == to => bits,
+        (true, true) => narrow(to, widen(from, bits)),
+        (false, true) => match (to, signed(from, bits)) {
+            (Type::F32, n) => (n as f32).to_bits().into(),
+            (_, n) => narrow(to, n as f64),
+        },
+        (false, false) => signed(from, bits) as u64,
+        (true, false) => {
+            let (least, most) = match to.is_signed() {
+                true => (-1i128 << (to.bits() - 1), (1i128 << (to.bits() - 1)) - 1),
+                false => (0, to.mask().into()),
+            };
+            (widen(from, bits) as i128).clamp(least, most) as u64
+        }
     }
 }
 

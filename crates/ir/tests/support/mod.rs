@@ -2,4 +2,5 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod assemble;
+pub mod generate;
 pub mod machine;

@@ -7,7 +7,7 @@ use crate::passes::rewrite::{Outcome, Rewriter};
 pub(super) fn apply(rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
     let constant = |i: usize| inst.args.get(i).and_then(|&v| rw.constant(v));
     match &mut inst.op {
-        Op::If { then, otherwise } => {
+        Op::If { then, otherwise, .. } => {
             if then.is_empty() && otherwise.is_empty() {
                 return Outcome::Done;
             }
@@ -19,7 +19,7 @@ pub(super) fn apply(rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
                 inst.args[0] = unless;
             }
         }
-        Op::For { index, body } => {
+        Op::For { index, body, .. } => {
             let (Some(from), Some(to)) = (constant(0), constant(1)) else { return Outcome::Keep(inst) };
             if from >= to {
                 return Outcome::Done;
@@ -30,7 +30,7 @@ pub(super) fn apply(rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
                 return Outcome::Splice(std::mem::take(body));
             }
         }
-        Op::BreakIf | Op::ExitIf if constant(0) == Some(0) => return Outcome::Done,
+        Op::BreakIf | Op::ContinueIf | Op::ExitIf if constant(0) == Some(0) => return Outcome::Done,
         Op::Load { .. } | Op::Store { .. } => return access(rw, inst),
         _ => {}
     }
@@ -57,11 +57,11 @@ fn access(rw: &mut Rewriter<'_>, mut inst: Inst) -> Outcome {
     Outcome::Keep(inst)
 }
 
-/// Whether a body leaves the loop it belongs to.
+/// Whether a body may leave the loop it belongs to, or begin it again.
 fn breaks(body: &Block) -> bool {
     body.iter().any(|inst| match &inst.op {
-        Op::BreakIf => true,
-        Op::If { then, otherwise } => breaks(then) || breaks(otherwise),
+        Op::BreakIf | Op::ContinueIf => true,
+        Op::If { then, otherwise, .. } => breaks(then) || breaks(otherwise),
         _ => false,
     })
 }

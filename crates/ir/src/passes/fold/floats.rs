@@ -1,7 +1,8 @@
 //! Identities of floats that keep every bit.
 //!
 //! Arithmetic makes a NaN canonical, so `x · 1` is `x` only where `x` is a number or such a NaN already: a result of
-//! arithmetic. And `x + 0` is not `x` for −0, but `x + (−0)` is.
+//! arithmetic. And `x + 0` is not `x` for −0, but `x + (−0)` is. Arithmetic on f64 may keep the sign and payload of a NaN,
+//! of one operand or another: what changes either is left alone there.
 
 use super::Change;
 use crate::kernel::Value;
@@ -15,7 +16,7 @@ pub(super) fn binary(rw: &mut Rewriter<'_>, op: Binary, a: Value, b: Value) -> O
         Binary::Add if is(rw, b, minus_zero(ty)) && is_canonical(rw, a) => return Some(Change::Is(a)),
         Binary::Sub if is(rw, b, 0) && is_canonical(rw, a) => return Some(Change::Is(a)),
         Binary::Mul | Binary::Div if is(rw, b, one(ty)) && is_canonical(rw, a) => return Some(Change::Is(a)),
-        Binary::Add | Binary::Sub => {
+        Binary::Add | Binary::Sub if has_one_nan(ty) => {
             if let Some(x) = rw.unary_operand(b, Unary::Neg) {
                 let opposite = if op == Binary::Add { Binary::Sub } else { Binary::Add };
                 return Some(Change::becomes(Op::Binary(opposite), &[a, x]));
@@ -35,7 +36,9 @@ pub(super) fn binary(rw: &mut Rewriter<'_>, op: Binary, a: Value, b: Value) -> O
 /// A factor of 1 or a summand of −0 leaves one rounding, as before.
 pub(super) fn fma(rw: &Rewriter<'_>, a: Value, b: Value, c: Value) -> Option<Change> {
     let ty = rw.type_of(a);
-    if is(rw, b, one(ty)) {
+    if !has_one_nan(ty) {
+        None
+    } else if is(rw, b, one(ty)) {
         Some(Change::becomes(Op::Binary(Binary::Add), &[a, c]))
     } else if is(rw, a, one(ty)) {
         Some(Change::becomes(Op::Binary(Binary::Add), &[b, c]))
@@ -64,6 +67,11 @@ fn is_canonical(rw: &Rewriter<'_>, v: Value) -> bool {
         Op::Binary(op) => arithmetic(op),
         _ => false,
     }
+}
+
+/// Whether arithmetic gives the same NaN whatever its operands were.
+pub(in crate::passes) fn has_one_nan(ty: Type) -> bool {
+    ty != Type::F64
 }
 
 fn one(ty: Type) -> u64 {

@@ -6,11 +6,11 @@
 //! them.
 
 mod control;
-mod floats;
+pub(super) mod floats;
 mod integers;
 mod logic;
 
-use super::evaluate::evaluate;
+use super::evaluate::{self, evaluate};
 use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
 use crate::kernel::{Inst, Kernel, Value};
 use crate::op::{Binary, Op};
@@ -82,7 +82,8 @@ fn change(rw: &mut Rewriter<'_>, op: &Op, args: &[Value], ty: Type) -> Option<Ch
     }
     match (op, args) {
         (Op::Binary(op), &[a, b]) => {
-            if is_commutative(*op) && rw.constant(a).is_some() && rw.constant(b).is_none() {
+            let swaps = is_commutative(*op) && evaluate::swaps(rw.type_of(a), rw.constant(a));
+            if swaps && rw.constant(b).is_none() {
                 return Some(Change::becomes(Op::Binary(*op), &[b, a]));
             }
             if rw.type_of(a).is_float() { floats::binary(rw, *op, a, b) } else { integers::binary(rw, *op, a, b) }

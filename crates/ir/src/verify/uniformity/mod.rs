@@ -124,6 +124,8 @@ struct Frame {
     control: usize,
     /// The state where it is left.
     left: Option<State>,
+    /// The state where its next trip begins early.
+    again: Option<State>,
 }
 
 struct Walk<'k> {
@@ -141,14 +143,15 @@ impl Walk<'_> {
     fn block(&mut self, block: &Block, state: &mut State) {
         for inst in block {
             match &inst.op {
-                Op::If { then, otherwise } => self.branch(inst, [then, otherwise], state),
-                Op::For { index, body } => {
+                Op::If { uniform, then, otherwise } => self.branch(inst, *uniform, [then, otherwise], state),
+                Op::For { index, body, .. } => {
                     let trips = self.levels.of_all(&inst.args);
                     self.levels.set(*index, trips);
                     self.repeat(inst, trips.of_condition(), body, state);
                 }
                 Op::Loop { body } => self.repeat(inst, Level::Block, body, state),
                 Op::BreakIf => self.leave(inst, state),
+                Op::ContinueIf => self.go_on(inst, state),
                 Op::ExitIf => {
                     let level = self.levels.of_all(&inst.args).of_condition().max(self.control(0));
                     state.exit(Some((level, inst.location)));
@@ -188,23 +191,27 @@ impl Walk<'_> {
         self.controls.iter().skip(from).map(|c| c.level).max().unwrap_or(Level::Block)
     }
 
-    fn branch(&mut self, inst: &Inst, arms: [&Block; 2], state: &mut State) {
-        let level = self.levels.of_all(&inst.args).of_condition();
+    fn branch(&mut self, inst: &Inst, uniform: bool, arms: [&Block; 2], state: &mut State) {
+        let level = if uniform { Level::Block } else { self.levels.of_all(&inst.args).of_condition() };
         let barriers = arms.map(block_barriers);
         let balanced = barriers[0] == barriers[1] && level <= Level::Warp;
+        let own = self.controls.len();
         self.controls.push(Control { level, at: inst.location, balanced });
         let mut after: Option<State> = None;
-        let mut written = vec![];
+        let (mut written, mut continued) = (vec![], vec![]);
         for arm in arms {
             let mut inside = State { written: vec![], ..state.clone() };
             self.block(arm, &mut inside);
+            // Who goes on with the next trip in one arm was not in the other, and is not behind both.
+            continued.extend(self.controls.drain(own + 1..));
             written.append(&mut inside.written);
             match &mut after {
                 Some(after) => after.join(&inside),
                 None => after = Some(inside),
             }
         }
-        self.controls.pop();
+        self.controls.truncate(own);
+        self.controls.append(&mut continued);
         if let Some(after) = after {
             (state.registers, state.exited) = (after.registers, after.exited);
         }
@@ -221,14 +228,20 @@ impl Walk<'_> {
             state.join(back);
         }
         let level = self.loops[id].leaves.max(trips);
-        self.frames.push(Frame { id, control: self.controls.len() + 1, left: None });
+        let own = self.controls.len();
+        self.frames.push(Frame { id, control: own + 1, left: None, again: None });
         self.controls.push(Control { level, at: inst.location, balanced: false });
         let mut inside = State { written: vec![], ..state.clone() };
         self.block(body, &mut inside);
-        self.controls.pop();
+        let continued = self.control(own + 1);
+        self.controls.truncate(own);
         let frame = self.frames.pop();
 
         let written = std::mem::take(&mut inside.written);
+        if let Some(again) = frame.as_ref().and_then(|f| f.again.as_ref()) {
+            inside.join(again);
+        }
+        inside.meet(continued, written.clone());
         state.join(&inside);
         let known = &mut self.loops[id];
         let grew = known.back.as_ref().is_none_or(|back| {
@@ -260,6 +273,19 @@ impl Walk<'_> {
                 None => frame.left = Some(state.clone()),
             }
         }
+    }
+
+    /// Who does not go on with the next trip is alone for the rest of the body.
+    fn go_on(&mut self, inst: &Inst, state: &State) {
+        let condition = self.levels.of_all(&inst.args).of_condition();
+        let Some(frame) = self.frames.last_mut() else { return };
+        match &mut frame.again {
+            Some(again) => again.join(state),
+            None => frame.again = Some(state.clone()),
+        }
+        let control = frame.control;
+        let level = condition.max(self.control(control));
+        self.controls.push(Control { level, at: inst.location, balanced: false });
     }
 
     fn machine(&mut self, inst: &Inst, machine: &Machine, state: &mut State) {

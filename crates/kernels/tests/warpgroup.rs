@@ -1,0 +1,211 @@
+//! Every product of a warpgroup on the device of the run, against plain Rust.
+
+mod common;
+
+extern crate warpsmith_kernels as warpsmith;
+
+use common::{device, fresh};
+use warpsmith::compare::{decode, encode};
+use warpsmith::random::Random;
+use warpsmith_dsl::cute::*;
+use warpsmith_dsl::prelude::*;
+use warpsmith_runtime::{Jit, Tensor};
+
+#[derive(KernelArgs)]
+struct TestArgs<'a> {
+    #[tensor(m, k)]
+    a: &'a TensorArg,
+    #[tensor(n, l)]
+    b: &'a TensorArg,
+    #[tensor(p, q)]
+    y: &'a mut TensorArg,
+}
+
+/// Where A and B come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Case {
+    mma: WarpgroupMma,
+    k: usize,
+    /// The layout of A; from registers where none.
+    a: Option<(Major, SharedSwizzle)>,
+    b: (Major, SharedSwizzle),
+    start: Start,
+}
+
+/// How the accumulator begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Start {
+    /// At zero, by registers.
+    Zero,
+    /// At ones, which the first product overwrites.
+    Anew,
+    /// At ones, which a run-time condition keeps.
+    Kept,
+}
+
+impl Kernel for Case {
+    type Args = TestParams;
+    fn name(&self) -> String {
+        "product".into()
+    }
+    fn launch(&self, _: &TestArgs<'_>) -> Launch {
+        Launch::grid(1).block(128)
+    }
+    fn body(&self, x: TestParams) {
+        let (Case { mma, k, .. }, thread) = (*self, thread_idx().x);
+        let tiled = mma.tiled(1).unwrap();
+        let fill = |name, from: &Tensor2<'_>, dtype: DType, rows: usize, (major, swizzle)| {
+            let s = SmemTensor::new(name, dtype, smem_layout(dtype, major, swizzle, (rows, k)));
+            let word = 4 / dtype.bytes();
+            let g2s =
+                make_tiled_copy(copy_atom("UniversalCopy<uint32_t>", dtype), ((8, 16), (16, 1)), ((1, word), (0, 1)));
+            let tile = from.tile([rows.next_multiple_of(8), k.next_multiple_of(16 * word)], (0, 0));
+            assert!(k % (16 * word) == 0, "rows are whole tiles of the copy");
+            copy(&g2s, &g2s.partition_s(&tile, thread), &g2s.partition_d(&s, thread));
+            s
+        };
+        let sb = fill("b", &x.b, mma.b, mma.n, self.b);
+        let ra = tiled.make_fragment_a([64, k]);
+        let sa = self.a.map(|layout| fill("a", &x.a, mma.a, 64, layout));
+        let ra = match &sa {
+            Some(_) => None,
+            None => {
+                autovec_copy(&tiled.partition_a(&x.a.tile([64, k], (0, 0)), thread), &ra);
+                Some(mma.register_a(k, ra.get()))
+            }
+        };
+        fence_async_shared();
+        sync_threads();
+        let mut sums = mma.accumulator();
+        if self.start != Start::Zero {
+            sums.update(|f| f * 0.0 + 1.0);
+        }
+        let a = || match (&sa, &ra) {
+            (Some(sa), _) => warpsmith_dsl::warpgroup::A::from(sa),
+            (None, Some(ra)) => ra.into(),
+            _ => unreachable!(),
+        };
+        match self.start {
+            Start::Zero => sums.mma(a(), &sb).wait(),
+            Start::Anew => sums.mma_anew(a(), &sb).wait(),
+            Start::Kept => sums.mma_keeping(x.a.dim_at(0).gt(0), a(), &sb).wait(),
+        }
+        let out = tiled.make_fragment_c([64, mma.n]);
+        out.set(sums.finish_stored());
+        autovec_copy(&out, &tiled.partition_c(&x.y.tile([64, mma.n], (0, 0)), thread));
+    }
+}
+
+type Tensor2<'a> = warpsmith_dsl::Tensor;
+
+trait DimAt {
+    fn dim_at(&self, mode: usize) -> U32;
+}
+impl DimAt for warpsmith_dsl::Tensor {
+    fn dim_at(&self, mode: usize) -> U32 {
+        self.dim(mode).into()
+    }
+}
+
+/// Elements that are small whole numbers in every dtype, and their values.
+fn small(dtype: DType, random: &mut Random, count: usize) -> (Vec<u8>, Vec<f64>) {
+    let lowest = if dtype == DType::U8 { 0.0 } else { -2.0 };
+    let values: Vec<f64> = (0..count).map(|_| random.below(5) as f64 + lowest).collect();
+    let bytes = match dtype {
+        DType::I8 | DType::U8 => values.iter().map(|&v| v as i32 as u8).collect(),
+        // Whole numbers up to 2: sign, exponent, an empty mantissa.
+        DType::E4M3 => values.iter().map(|&v| power_of_two(v, 3, 7)).collect(),
+        DType::E5M2 => values.iter().map(|&v| power_of_two(v, 2, 15)).collect(),
+        _ => encode(dtype, &values),
+    };
+    (bytes, values)
+}
+
+fn power_of_two(v: f64, mantissa: i32, bias: i32) -> u8 {
+    let magnitude = if v == 0.0 { 0 } else { ((v.abs().log2() as i32 + bias) << mantissa) as u8 };
+    u8::from(v < 0.0) << 7 | magnitude
+}
+
+fn tensor(name: &str, dtype: DType, shape: [usize; 2], bytes: &[u8]) -> Tensor {
+    let t = Tensor::new(&device(), name, dtype, &shape).unwrap();
+    t.buffer().upload(bytes).unwrap();
+    t
+}
+
+fn check(case: Case) {
+    let (mut random, Case { mma, k, .. }) = (fresh(), case);
+    let (bytes_a, a) = small(mma.a, &mut random, 64 * k);
+    let (bytes_b, b) = small(mma.b, &mut random, mma.n * k);
+    let (ta, tb) = (tensor("a", mma.a, [64, k], &bytes_a), tensor("b", mma.b, [mma.n, k], &bytes_b));
+    let mut y = Tensor::new(&device(), "y", mma.sums, &[64, mma.n]).unwrap();
+    y.buffer().poison().unwrap();
+    let arguments = TestArgs { a: ta.arg(), b: tb.arg(), y: y.arg_mut() };
+    let outcome = Jit::new(case).launch(&arguments, &device().default_stream());
+    let outcome = outcome.unwrap_or_else(|e| panic!("{case:?}: {e}"));
+    let findings: Vec<_> = outcome.findings.iter().map(ToString::to_string).collect();
+    assert!(findings.is_empty(), "{case:?}: {}", findings.join("\n"));
+    let bytes = y.to_bytes().unwrap();
+    let got: Vec<f64> = match mma.sums {
+        DType::I32 => bytes.chunks(4).map(|c| i32::from_le_bytes([c[0], c[1], c[2], c[3]]).into()).collect(),
+        dtype => decode(dtype, &bytes),
+    };
+    let sign = if mma.negate_a != mma.negate_b { -1.0 } else { 1.0 };
+    for i in 0..64 * mma.n {
+        let (row, column) = (i / mma.n, i % mma.n);
+        let product: f64 = (0..k).map(|l| a[row * k + l] * b[column * k + l]).sum();
+        let expected = sign * product + if case.start == Start::Kept { 1.0 } else { 0.0 };
+        assert_eq!(got[i], expected, "{case:?} [{row}, {column}]");
+    }
+}
+
+const K128: (Major, SharedSwizzle) = (Major::K, SharedSwizzle::B128);
+
+#[test]
+fn every_pair_of_dtypes_from_shared_memory_and_from_registers() {
+    use DType::{BF16, E4M3, E5M2, F16, F32, I8, U8};
+    let pairs =
+        [(F16, F16), (BF16, BF16), (F32, F32), (E4M3, E4M3), (E5M2, E4M3), (E4M3, E5M2), (I8, I8), (U8, I8), (I8, U8)];
+    for (a, b) in pairs {
+        let k = 256 / a.bytes();
+        for from in [Some(K128), None] {
+            let mma = WarpgroupMma::new(64, a, b);
+            check(Case { mma, k, a: from, b: K128, start: Start::Zero });
+        }
+    }
+    for (a, b) in [(F16, F16), (E4M3, E5M2)] {
+        let mma = WarpgroupMma::new(32, a, b).sums(F16);
+        check(Case { mma, k: 256 / a.bytes(), a: Some(K128), b: K128, start: Start::Zero });
+    }
+}
+
+#[test]
+fn every_swizzle_and_both_majors() {
+    for swizzle in [SharedSwizzle::Interleave, SharedSwizzle::B32, SharedSwizzle::B64, SharedSwizzle::B128] {
+        for (a, b) in [(Major::K, Major::K), (Major::Mn, Major::K), (Major::K, Major::Mn), (Major::Mn, Major::Mn)] {
+            let mma = WarpgroupMma::new(128, BF16, BF16);
+            check(Case { mma, k: 64, a: Some((a, swizzle)), b: (b, swizzle), start: Start::Zero });
+        }
+        let mma = WarpgroupMma::new(64, BF16, BF16);
+        check(Case { mma, k: 128, a: None, b: (Major::Mn, swizzle), start: Start::Zero });
+    }
+}
+
+#[test]
+fn every_width_sign_and_beginning() {
+    for n in [8, 24, 40, 256] {
+        check(Case { mma: WarpgroupMma::new(n, F16, F16), k: 64, a: Some(K128), b: K128, start: Start::Zero });
+    }
+    check(Case {
+        mma: WarpgroupMma::new(48, DType::I8, DType::I8),
+        k: 128,
+        a: Some(K128),
+        b: K128,
+        start: Start::Zero,
+    });
+    let mma = WarpgroupMma::new(16, BF16, BF16);
+    for mma in [mma.negate_a(), mma.negate_b(), mma.negate_a().negate_b()] {
+        for start in [Start::Anew, Start::Kept] {
+            check(Case { mma, k: 64, a: Some(K128), b: K128, start });
+        }
+    }
+}
