@@ -450,7 +450,8 @@ fn canonical(t: &SmemTensor) -> Result<Canonical, String> {
     // From here on: `along` the dense mode, and `across` it.
     let (along, across) = if transposed { (rows, columns) } else { (columns, rows) };
     let at = |i: i64, j: i64| if transposed { offset(i, j) } else { offset(j, i) };
-    if along % width != 0 || across % 8 != 0 {
+    // Less than an atom along is a part of its rows.
+    if along > width && along % width != 0 || across % 8 != 0 {
         return Err(format!("whole atoms of {width} × 8 elements do not fill it"));
     }
     let second = |n: i64, have: i64, stride: Result<i64, String>| if n < have { stride } else { Ok(0) };

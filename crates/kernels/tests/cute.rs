@@ -330,12 +330,17 @@ fn every_matrix_instruction() {
         "SM80_16x8x32_S32S8S8S32_TN",
         "SM89_16x8x32_F32E4M3E4M3F32_TN",
         "SM89_16x8x32_F32E5M2E5M2F32_TN",
+        "SM89_16x8x32_F32E5M2E4M3F32_TN",
+        "SM89_16x8x32_F16E4M3E4M3F16_TN",
+        "SM80_16x8x16_S32U8U8S32_TN",
+        "SM80_16x8x32_S32U8S8S32_TN",
+        "SM80_16x8x32_S32S8U8S32_TN",
     ] {
         let (mut random, [m, n, k]) = (fresh(), [64, 32, 64]);
         let dtypes = Trial::of(name);
         let (bytes_a, a) = small(dtypes.a, &mut random, m * k);
-        let (bytes_b, b) = small(dtypes.a, &mut random, n * k);
-        let (ta, tb) = (tensor("a", dtypes.a, [m, k], &bytes_a), tensor("b", dtypes.a, [n, k], &bytes_b));
+        let (bytes_b, b) = small(dtypes.b, &mut random, n * k);
+        let (ta, tb) = (tensor("a", dtypes.a, [m, k], &bytes_a), tensor("b", dtypes.b, [n, k], &bytes_b));
         let got = run(128, &ta, &tb, (dtypes.sum, [m, n]), move |x| {
             let (atom, thread) = (mma_atom(name), thread_idx().x);
             let mma = make_tiled_mma(atom, (2, 2, 1), (.., .., ..));
@@ -358,23 +363,35 @@ fn every_matrix_instruction() {
     }
 }
 
+/// The dtypes of an atom, from its name.
 struct Trial {
     a: DType,
+    b: DType,
     sum: DType,
 }
 
 impl Trial {
     fn of(name: &str) -> Trial {
         let types = name.split('_').nth(2).unwrap();
-        let sum = if types.starts_with("F32") {
-            F32
-        } else if types.starts_with("S32") {
-            DType::I32
-        } else {
-            F16
+        let words = [
+            ("BF16", BF16),
+            ("TF32", F32),
+            ("F32", F32),
+            ("F16", F16),
+            ("S32", DType::I32),
+            ("S8", DType::I8),
+            ("U8", DType::U8),
+            ("E4M3", DType::E4M3),
+            ("E5M2", DType::E5M2),
+        ];
+        let mut rest = types;
+        let mut next = || {
+            let (word, dtype) = words.into_iter().find(|(word, _)| rest.starts_with(word)).unwrap();
+            rest = &rest[word.len()..];
+            dtype
         };
-        let a = [("BF16", BF16), ("TF32", F32), ("S8", DType::I8), ("E4M3", DType::E4M3), ("E5M2", DType::E5M2)];
-        Trial { a: a.into_iter().find(|(word, _)| types[3..].contains(word)).map_or(F16, |(_, d)| d), sum }
+        let (sum, a, b) = (next(), next(), next());
+        Trial { a, b, sum }
     }
 }
 
@@ -436,7 +453,9 @@ fn every_matrix_instruction_is_assembled_where_there_is_one() {
         ("SM80_16x8x16_F32BF16BF16F32_TN", Target::SM_80),
         ("SM80_16x8x8_F32TF32TF32F32_TN", Target::SM_80),
         ("SM80_16x8x32_S32S8S8S32_TN", Target::SM_80),
+        ("SM80_16x8x16_S32U8S8S32_TN", Target::SM_80),
         ("SM89_16x8x32_F32E4M3E4M3F32_TN", Target::SM_90A),
+        ("SM89_16x8x32_F16E5M2E5M2F16_TN", Target::SM_90A),
     ] {
         let dtypes = Trial::of(name);
         let kernel = Block {
@@ -455,7 +474,7 @@ fn every_matrix_instruction_is_assembled_where_there_is_one() {
             },
         };
         let t = |address, dtype, shape: [usize; 2]| assemble::tensor(address, dtype, &shape);
-        let (a, b) = (t(1 << 40, dtypes.a, [64, 64]), t(1 << 41, dtypes.a, [32, 64]));
+        let (a, b) = (t(1 << 40, dtypes.a, [64, 64]), t(1 << 41, dtypes.b, [32, 64]));
         let mut y = t(1 << 42, dtypes.sum, [64, 32]);
         let host = TestArgs { a: &a, b: &b, y: &mut y };
         for target in [Target::SM_80, Target::SM_90A, Target::SM_100A, Target::SM_120A] {
