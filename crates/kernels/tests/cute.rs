@@ -119,6 +119,34 @@ fn elements_of_swizzled_tensors() {
     }
 }
 
+/// A view of overlapping windows, as a convolution has: a run-time index and a static one that carry into each other.
+#[test]
+fn windows_under_a_swizzle() {
+    let data = bytes(&mut fresh(), 16 * 64 * 2);
+    let a = tensor("a", DType::U16, [16, 64], &data);
+    let got = run(128, &a, &a, (DType::U16, [16, 64]), move |x| {
+        let (row, column) = (thread_idx().x / 64, thread_idx().x % 64);
+        let memory = SmemArena::new("memory", 2048);
+        let layout = smem_layout(DType::U16, Major::K, SharedSwizzle::B128, (16, 64));
+        let s = memory.place("s", DType::U16, layout.clone());
+        memory.reuse(0);
+        // Element (i, j, k) is row i + j, column k.
+        let windows = layout.around(warpsmith_layout::Layout::new((4, 13, 64), (64, 64, 1)).unwrap());
+        let windows = memory.place("windows", DType::U16, windows);
+        let tv = pairs_of_rows();
+        for i in 0..8 {
+            let x = x.a.tile([2, 64], (i, 0)).partition(&tv, thread_idx().x).load();
+            s.put((row + 2 * i, column), x);
+        }
+        sync_threads();
+        for i in 0..8 {
+            let (first, second) = if i < 6 { (row, 2 * i) } else { (row + 2, 2 * i - 2) };
+            x.y.tile([2, 64], (i, 0)).partition(&tv, thread_idx().x).store(windows.get((first, second, column)));
+        }
+    });
+    assert!(got == data);
+}
+
 /// Element (2 i + row, column) of the second stage, by a static row for each of both.
 fn select_row(s: &SmemTensor, i: usize, column: U32, row: U32) -> Frag {
     let (even, odd) = (s.get((2 * i, column, 1)), s.get((2 * i + 1, column, 1)));
@@ -182,33 +210,36 @@ fn compact(layout: &warpsmith_layout::Layout) -> warpsmith_layout::Layout {
 }
 
 #[test]
-fn copies_under_predicates() {
-    // Rows below 50 of 64, of a tile that overhangs its tensor of 61 × 100 too.
+fn copies_of_tiles_that_overhang() {
+    // A tile of 64 × 128 of a tensor of 61 × 100; of its rows all, or those below 50.
     let data = bytes(&mut fresh(), 61 * 100 * 2);
     let a = tensor("a", BF16, [61, 100], &data);
-    for name in ["UniversalCopy<uint64_t>", "SM80_CP_ASYNC_CACHEALWAYS<uint64_t>"] {
-        let got = run(128, &a, &a, (BF16, [64, 128]), move |x| {
+    for (name, limit) in [
+        ("UniversalCopy<uint64_t>", 64),
+        ("UniversalCopy<uint64_t>", 50),
+        ("SM80_CP_ASYNC_CACHEALWAYS<uint64_t>", 64),
+        ("SM80_CP_ASYNC_CACHEALWAYS<uint64_t>", 50),
+    ] {
+        let got = run(128, &a, &a, (BF16, [61, 100]), move |x| {
             let (thread, tile) = (thread_idx().x, [64, 128]);
             let copies = make_tiled_copy(copy_atom(name, BF16), ((16, 8), (8, 1)), ((1, 4), (0, 1)));
             let s = SmemTensor::new("s", BF16, smem_layout(BF16, Major::K, SharedSwizzle::B128, (64, 128)));
-            let inside = copies.partition_s(&identity(tile), thread).predicates(|[row, _]| row.lt(50));
-            copy_if(
-                &copies,
-                &inside,
-                &copies.partition_s(&x.a.tile(tile, (0, 0)), thread),
-                &copies.partition_d(&s, thread),
-            );
+            let (from, to) = (copies.partition_s(&x.a.tile(tile, (0, 0)), thread), copies.partition_d(&s, thread));
+            if limit == 64 {
+                copy(&copies, &from, &to);
+            } else {
+                let mine = copies.partition_s(&identity(tile), thread);
+                copy_if(&copies, &mine.predicates(|[row, _]| row.lt(limit)), &from, &to);
+            }
             cp_async_fence();
             cp_async_wait(0);
             sync_threads();
             autovec_copy(&copies.partition_s(&s, thread), &copies.partition_d(&x.y.tile(tile, (0, 0)), thread));
         });
-        for row in 0..64 {
-            for column in 0..128 {
-                let at = 2 * (128 * row + column);
-                let from = 2 * (100 * row + column);
-                let expected = if row < 50 && column < 100 { [data[from], data[from + 1]] } else { [0, 0] };
-                assert_eq!(got[at..at + 2], expected, "{name} [{row}, {column}]");
+        for row in 0..61 {
+            for at in 2 * 100 * row..2 * 100 * (row + 1) {
+                let expected = if row < limit { data[at] } else { 0 };
+                assert_eq!(got[at], expected, "{name} below {limit}: byte {at}, of row {row}");
             }
         }
     }

@@ -9,7 +9,7 @@ use warpsmith::compare::{decode, encode};
 use warpsmith::random::Random;
 use warpsmith_dsl::cute::*;
 use warpsmith_dsl::prelude::*;
-use warpsmith_dsl::{Target, compile};
+use warpsmith_dsl::{Target, compile, value};
 use warpsmith_runtime::{Jit, Tensor};
 
 #[derive(KernelArgs)]
@@ -351,6 +351,43 @@ fn tiles_of_stages_and_of_warpgroups() {
     for i in 0..m * n {
         let (row, column) = (i / n, i % n);
         let expected: f64 = (0..k).map(|l| a[row * k + l] * b[column * k + l]).sum();
+        assert_eq!(got[i], expected, "[{row}, {column}]");
+    }
+}
+
+/// Two accumulators in flight, each finished when its own product is done.
+#[test]
+fn products_overlap() {
+    let (mut random, [m, n, k]) = (fresh(), [64, 32, 64]);
+    let (bytes_a, a) = small(BF16, &mut random, m * k);
+    let (bytes_b, b) = small(BF16, &mut random, n * k);
+    let (ta, tb) = (tensor("a", BF16, [m, k], &bytes_a), tensor("b", BF16, [n, k], &bytes_b));
+    let got = run(128, &ta, &tb, [m, 2 * n], move |x| {
+        let layout = |rows| smem_layout(BF16, Major::K, SharedSwizzle::B128, (rows, k));
+        let (sa, sb) = (SmemTensor::new("a", BF16, layout(m)), SmemTensor::new("b", BF16, layout(n)));
+        fill(&sa, &x.a, [m, k], 128);
+        fill(&sb, &x.b, [n, k], 128);
+        fence_async_shared();
+        sync_threads();
+        let mma = WarpgroupMma::new(n, BF16, BF16);
+        let (plus, minus) = (mma.accumulator(), mma.negate_b().accumulator());
+        let first = plus.mma_anew(&sa, &sb).close();
+        let second = minus.mma_anew(&sa, &sb).close();
+        first.wait_but(1);
+        let tiled = mma.tiled(1).unwrap();
+        let out = |place: usize, sums: Frag<value::F32>| {
+            let result = tiled.make_fragment_c([m, n]);
+            result.set(sums);
+            autovec_copy(&result, &tiled.partition_c(&x.y.tile([m, n], (0, place)), thread_idx().x));
+        };
+        out(0, plus.finish());
+        second.wait();
+        out(1, minus.finish());
+    });
+    for i in 0..2 * m * n {
+        let (row, column) = (i / (2 * n), i % (2 * n));
+        let product: f64 = (0..k).map(|l| a[row * k + l] * b[column % n * k + l]).sum();
+        let expected = if column < n { product } else { -product };
         assert_eq!(got[i], expected, "[{row}, {column}]");
     }
 }
