@@ -38,6 +38,7 @@ pub mod inline;
 pub mod kernel;
 mod machine;
 mod math;
+mod matrix_descriptor;
 pub mod mbarrier;
 mod multimem;
 pub mod narrow;

@@ -69,6 +69,13 @@ impl Partition for Tensor {
                 tensor.modes.resize(2, mode);
             }
         }
+        GmemPart::new(tensor, places)
+    }
+}
+
+impl GmemPart {
+    #[track_caller]
+    fn new(tensor: Tensor, places: Coordinates) -> GmemPart {
         let mut address = tensor.address;
         for (mode, first) in tensor.modes.iter().zip(places.first) {
             if let Some(span) = mode.stride.span(first.value, tensor.dtype.bytes()) {
@@ -77,13 +84,10 @@ impl Partition for Tensor {
         }
         GmemPart { tensor, places, address }
     }
-}
 
-impl GmemPart {
     /// The part that a cut of the values leaves.
     #[track_caller]
     pub fn slice(&self, coordinate: impl Cut) -> GmemPart {
-        // Cuts by Rust numbers leave the first element where it was and move the values.
         let modes = coordinate.modes();
         let at = Location::caller();
         let mut places = self.places.clone();
@@ -94,13 +98,7 @@ impl GmemPart {
             places.layouts[mode] = layout;
             places.first[mode] = places.first[mode].plus(offset, at);
         }
-        let mut address = self.tensor.address;
-        for (mode, first) in self.tensor.modes.iter().zip(places.first) {
-            if let Some(span) = mode.stride.span(first.value, self.tensor.dtype.bytes()) {
-                address = address + span;
-            }
-        }
-        GmemPart { tensor: self.tensor.clone(), places, address }
+        GmemPart::new(self.tensor.clone(), places)
     }
 
     /// Rows and columns of its values, relative to the first.

@@ -118,6 +118,18 @@ impl SmemTensor {
         }
     }
 
+    /// The same memory with its modes in another order (CuTe's `select`): `v.select([1, 0])` is the transpose.
+    #[track_caller]
+    pub fn select<const N: usize>(&self, modes: [usize; N]) -> SmemTensor {
+        match self.layout.select(&modes) {
+            Ok(layout) => SmemTensor { layout, ..self.clone() },
+            Err(e) => {
+                mistake(format!("`{}` has no modes {modes:?}: {e}", self.name), &[], "name modes of the tensor");
+                self.clone()
+            }
+        }
+    }
+
     /// The same memory, `offset` elements on, with another layout.
     pub(crate) fn moved(&self, layout: Layout, offset: Offset, at: Loc) -> SmemTensor {
         let mut t = SmemTensor { layout, ..self.clone() };
