@@ -2,13 +2,13 @@
 
 use crate::dim::Dim;
 use crate::flow::{Var, break_if, range, repeat, var, when};
-use crate::machine::ptx;
+use crate::pointer::Pointer;
 use crate::shared::Shared;
 use crate::tensor::Tensor;
 use crate::thread::{block_idx, grid_size, sync_threads, thread_idx};
 use crate::trace::{helper, mistake};
-use crate::value::{U32, U64};
-use warpsmith_ir::Type;
+use crate::value::U32;
+use warpsmith_ir::access::Scope;
 use warpsmith_types::DType;
 
 /// The place of an output tile, counted in tiles.
@@ -68,7 +68,7 @@ impl TileSchedule {
         // Two slots: while slow threads read one, the next number goes to the other.
         AtomicSchedule {
             tiles: *self,
-            counter: counter.address,
+            counter: counter.at((0,)),
             slots: Shared::new("tile", 2),
             turn: var(U32::from(0)),
         }
@@ -78,7 +78,7 @@ impl TileSchedule {
 /// Tiles that blocks draw from a counter.
 pub struct AtomicSchedule {
     tiles: TileSchedule,
-    counter: U64,
+    counter: Pointer<U32>,
     slots: Shared<U32>,
     turn: Var<U32>,
 }
@@ -94,12 +94,9 @@ impl AtomicSchedule {
             repeat(|| {
                 let slot = self.turn.get();
                 when(thread_idx().x.eq(0), || {
-                    let one = U32::from(1);
-                    let drawn = ptx("atom.relaxed.gpu.global.add.u32").result(Type::U32).at(self.counter.h).arg(one.h);
-                    let drawn = U32 { h: drawn.value() };
-                    when(drawn.eq(last), || {
-                        ptx("st.relaxed.gpu.global.u32").at(self.counter.h).arg(U32::from(0).h).emit();
-                    });
+                    let counter = self.counter.relaxed(Scope::Device);
+                    let drawn = counter.fetch_add(1);
+                    when(drawn.eq(last), || counter.store(0));
                     self.slots.set(slot, drawn);
                 });
                 sync_threads();

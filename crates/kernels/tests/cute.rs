@@ -4,11 +4,12 @@ mod common;
 
 extern crate warpsmith_kernels as warpsmith;
 
-use common::{device, fresh};
+use common::{assemble, device, fresh};
 use warpsmith::compare::{decode, encode};
 use warpsmith::random::Random;
 use warpsmith_dsl::cute::*;
 use warpsmith_dsl::prelude::*;
+use warpsmith_dsl::{Target, compile};
 use warpsmith_runtime::{Jit, Tensor};
 
 #[derive(KernelArgs)]
@@ -424,5 +425,48 @@ fn an_accumulator_becomes_an_operand() {
         let p = |j: usize| (0..k).map(|l| a[row * k + l] * b[j * k + l]).sum::<f64>();
         let expected: f64 = (0..n).map(|j| p(j) * b[j * k + column]).sum();
         assert_eq!(got[i], expected, "[{row}, {column}]");
+    }
+}
+
+#[test]
+fn every_matrix_instruction_is_assembled_where_there_is_one() {
+    for (name, floor) in [
+        ("SM75_16x8x8_F32F16F16F32_TN", Target::SM_80),
+        ("SM80_16x8x16_F16F16F16F16_TN", Target::SM_80),
+        ("SM80_16x8x16_F32BF16BF16F32_TN", Target::SM_80),
+        ("SM80_16x8x8_F32TF32TF32F32_TN", Target::SM_80),
+        ("SM80_16x8x32_S32S8S8S32_TN", Target::SM_80),
+        ("SM89_16x8x32_F32E4M3E4M3F32_TN", Target::SM_90A),
+    ] {
+        let dtypes = Trial::of(name);
+        let kernel = Block {
+            threads: 128,
+            body: move |x: &TestParams| {
+                let (mma, thread) = (make_tiled_mma(mma_atom(name), (2, 2, 1), (.., .., ..)), thread_idx().x);
+                let (ra, rb) = (mma.make_fragment_a([64, 64]), mma.make_fragment_b([32, 64]));
+                let sums = mma.make_fragment_c([64, 32]);
+                autovec_copy(&mma.partition_a(&x.a.tile([64, 64], (0, 0)), thread), &ra);
+                autovec_copy(&mma.partition_b(&x.b.tile([32, 64], (0, 0)), thread), &rb);
+                if dtypes.a == F32 {
+                    (ra.round_to_tf32(), rb.round_to_tf32());
+                }
+                gemm(&mma, &sums, &ra, &rb);
+                autovec_copy(&sums, &mma.partition_c(&x.y.tile([64, 32], (0, 0)), thread));
+            },
+        };
+        let t = |address, dtype, shape: [usize; 2]| assemble::tensor(address, dtype, &shape);
+        let (a, b) = (t(1 << 40, dtypes.a, [64, 64]), t(1 << 41, dtypes.a, [32, 64]));
+        let mut y = t(1 << 42, dtypes.sum, [64, 32]);
+        let host = TestArgs { a: &a, b: &b, y: &mut y };
+        for target in [Target::SM_80, Target::SM_90A, Target::SM_100A, Target::SM_120A] {
+            if target.number < floor.number {
+                let arguments = warpsmith_dsl::Arguments::of::<TestParams>(&host);
+                let said = compile(&kernel, &arguments, &kernel.launch(&host), target).unwrap_err().to_string();
+                assert!(said.contains("sm_89"), "{name}: {said}");
+                continue;
+            }
+            let Some((_, report)) = assemble::assemble(&kernel, &host, target) else { return };
+            assemble::check(name, &report, 255);
+        }
     }
 }

@@ -4,9 +4,11 @@ mod common;
 
 extern crate warpsmith_kernels as warpsmith;
 
+use common::assemble;
 use common::{Placement, device, fresh, matrix, output, rounded};
 use warpsmith::compare::{Tolerance, decode};
 use warpsmith::gemm::reference;
+use warpsmith_dsl::Target;
 use warpsmith_dsl::cute::*;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::Jit;
@@ -112,5 +114,24 @@ fn check([m, n, k]: [usize; 3]) {
 fn products_of_whole_tiles_and_of_edges() {
     for shape in [[128, 128, 64], [128, 256, 256], [1, 1, 1], [130, 100, 72], [77, 131, 200], [256, 8, 13]] {
         check(shape);
+    }
+}
+
+#[test]
+fn it_is_assembled_without_spills() {
+    let t = |address, shape: &[usize]| assemble::tensor(address, BF16, shape);
+    let (a, b, mut c) = (t(1 << 40, &[4096, 4096]), t(1 << 41, &[4096, 4096]), t(1 << 42, &[4096, 4096]));
+    for target in [Target::SM_80, Target::SM_90A, Target::SM_100A, Target::SM_120A] {
+        let host = TutorialGemmArgs { a: &a, b: &b, c: &mut c };
+        let Some((ptx, report)) = assemble::assemble(&TutorialGemm, &host, target) else { return };
+        assemble::check("tutorial_gemm", &report, 168);
+        let count = |part: &str| ptx.matches(part).count();
+        // Two prologues and the loop copy 128 × 64 of A and of B: 8 pieces of 16 bytes a thread each.
+        assert_eq!(count("cp.async.cg.shared.global"), 3 * 2 * 8);
+        // Four steps of K: 4 tiles of 16 × 16 of A, as many of B, and 4 × 8 products.
+        assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 4 * (4 + 4));
+        assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"), 4 * 32);
+        // Neighbours of the result share a store.
+        assert_eq!((count("st.global.b32"), count("st.global.b16"), count(".local")), (64, 0, 0));
     }
 }

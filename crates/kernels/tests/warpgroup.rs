@@ -4,11 +4,12 @@ mod common;
 
 extern crate warpsmith_kernels as warpsmith;
 
-use common::{device, fresh};
+use common::{assemble, device, fresh};
 use warpsmith::compare::{decode, encode};
 use warpsmith::random::Random;
 use warpsmith_dsl::cute::*;
 use warpsmith_dsl::prelude::*;
+use warpsmith_dsl::{Target, compile};
 use warpsmith_runtime::{Jit, Tensor};
 
 #[derive(KernelArgs)]
@@ -77,7 +78,7 @@ impl Kernel for Case {
         fence_async_shared();
         sync_threads();
         let mut sums = mma.accumulator();
-        if self.start != Start::Zero {
+        if self.start != Start::Zero && mma.sums != DType::I32 {
             sums.update(|f| f * 0.0 + 1.0);
         }
         let a = || match (&sa, &ra) {
@@ -208,4 +209,42 @@ fn every_width_sign_and_beginning() {
             check(Case { mma, k: 64, a: Some(K128), b: K128, start });
         }
     }
+}
+
+#[test]
+fn every_form_is_assembled() {
+    use DType::{BF16, E4M3, E5M2, F16, F32, I8, U8};
+    let forms = [
+        (BF16, BF16, F32),
+        (F16, F16, F16),
+        (F32, F32, F32),
+        (E4M3, E5M2, F32),
+        (E5M2, E5M2, F16),
+        (I8, U8, DType::I32),
+    ];
+    for (a, b, sums) in forms {
+        for (from, start) in [(Some(K128), Start::Kept), (None, Start::Anew)] {
+            let mma = WarpgroupMma::new(64, a, b).sums(sums);
+            let k = 256 / a.bytes();
+            let case = Case { mma, k, a: from, b: K128, start };
+            let t = |address, dtype, shape: [usize; 2]| assemble::tensor(address, dtype, &shape);
+            let (ta, tb, mut ty) = (t(1 << 40, a, [64, k]), t(1 << 41, b, [64, k]), t(1 << 42, sums, [64, 64]));
+            let host = TestArgs { a: &ta, b: &tb, y: &mut ty };
+            let Some((ptx, report)) = assemble::assemble(&case, &host, Target::SM_90A) else { return };
+            assemble::check(&format!("{case:?}"), &report, 128);
+            assert_eq!(ptx.matches("wgmma.mma_async").count(), k / mma.k(), "{case:?}");
+        }
+    }
+}
+
+#[test]
+fn other_targets_say_what_they_lack() {
+    let case = Case { mma: WarpgroupMma::new(64, BF16, BF16), k: 64, a: Some(K128), b: K128, start: Start::Zero };
+    let t = |address, shape: [usize; 2]| assemble::tensor(address, BF16, &shape);
+    let (a, b, mut y) = (t(1 << 40, [64, 64]), t(1 << 41, [64, 64]), assemble::tensor(1 << 42, F32, &[64, 64]));
+    let host = TestArgs { a: &a, b: &b, y: &mut y };
+    let arguments = Arguments::of::<TestParams>(&host);
+    let said = |target| compile(&case, &arguments, &case.launch(&host), target).unwrap_err().to_string();
+    assert!(said(Target::SM_80).contains("needs sm_90, and the target is sm_80"), "{}", said(Target::SM_80));
+    assert!(said(Target::SM_100A).contains("needs sm_90a, and the target is sm_100a"), "{}", said(Target::SM_100A));
 }

@@ -8,19 +8,51 @@ use crate::trace::{Loc, mistake};
 use crate::value::{F32, U32};
 use std::panic::Location;
 use warpsmith_layout::atom::{Operand, TiledCopy, TiledMma};
-use warpsmith_layout::{Facts, Int, Layout, LayoutError};
+use warpsmith_layout::{Facts, Int, Layout, LayoutError, Tiler};
+
+/// A thread's values of a layout, and the offset of the first.
+type Part = Result<(Layout, Int), LayoutError>;
 
 /// How a tile is divided among threads, and the thread that asks.
 pub struct Scheme<'a> {
-    cut: &'a dyn Fn(&Layout, Int) -> Result<(Layout, Int), LayoutError>,
+    cut: &'a dyn Fn(&Layout, Int) -> Part,
+    /// Extents of the tile that the threads share.
+    tile: Vec<i64>,
     threads: i64,
     thread: U32,
     what: String,
 }
 
+/// Extents of a tiler's modes.
+fn extents(tile: &Tiler) -> Vec<i64> {
+    let extent = |t: &Tiler| match t {
+        Tiler::Size(n) => n.value().unwrap_or(1),
+        Tiler::Layout(l) => l.size().unwrap_or(1),
+        _ => 1,
+    };
+    match tile {
+        Tiler::Modes(modes) => modes.iter().map(extent).collect(),
+        whole => vec![extent(whole)],
+    }
+}
+
+/// Refuses a layout that is no whole number of tiles: its part would reach beyond it.
+fn divides(tile: &[i64], layout: &Layout) -> Result<(), LayoutError> {
+    for (i, extent) in tile.iter().enumerate() {
+        let have = layout.mode(i)?.size()?;
+        if have % extent != 0 {
+            return Err(LayoutError::Unsupported(format!(
+                "mode {i} has extent {have}, which {extent} does not divide"
+            )));
+        }
+    }
+    Ok(())
+}
+
 impl Scheme<'_> {
     /// The thread's part of a layout: its values, and the offset of the first.
     pub(crate) fn part(&self, layout: &Layout, at: Loc) -> Result<(Layout, Offset), LayoutError> {
+        divides(&self.tile, layout)?;
         let thread = Int::variable(0, Facts::index(self.threads));
         let (values, offset) = (self.cut)(layout, thread)?;
         let first = write(&offset, &[Offset::below(self.thread, self.threads)], at)?;
@@ -81,14 +113,16 @@ impl ThreadCopy for TiledCopy {
     fn partition_s<T: Partition>(&self, t: &T, thread: U32) -> T::Part {
         let cut = |layout: &Layout, thread: Int| self.partition_source(layout, thread);
         let what = format!("the copy moves tiles of {}", self.tile());
-        t.partition(&Scheme { cut: &cut, threads: self.thread_count() as i64, thread, what })
+        let (tile, threads) = (extents(self.tile()), self.thread_count() as i64);
+        t.partition(&Scheme { cut: &cut, tile, threads, thread, what })
     }
 
     #[track_caller]
     fn partition_d<T: Partition>(&self, t: &T, thread: U32) -> T::Part {
         let cut = |layout: &Layout, thread: Int| self.partition_target(layout, thread);
         let what = format!("the copy moves tiles of {}", self.tile());
-        t.partition(&Scheme { cut: &cut, threads: self.thread_count() as i64, thread, what })
+        let (tile, threads) = (extents(self.tile()), self.thread_count() as i64);
+        t.partition(&Scheme { cut: &cut, tile, threads, thread, what })
     }
 
     #[track_caller]
@@ -147,26 +181,34 @@ pub trait ThreadMma {
 #[track_caller]
 fn part<T: Partition>(mma: &TiledMma, operand: Operand, t: &T, thread: U32) -> T::Part {
     let cut = |layout: &Layout, thread: Int| mma.partition(operand, layout, thread);
-    let tile = mma.tile_of(operand).map_or(String::new(), |t| t.to_string());
-    let what = format!("the matrix instructions take tiles of {tile} of {operand:?}");
-    t.partition(&Scheme { cut: &cut, threads: mma.thread_count() as i64, thread, what })
+    let tile = tile_of(mma, operand);
+    let what = format!("the matrix instructions take tiles of {} × {} of {operand:?}", tile[0], tile[1]);
+    t.partition(&Scheme { cut: &cut, tile: tile.into(), threads: mma.thread_count() as i64, thread, what })
+}
+
+/// Rows and columns of an operand's tile.
+fn tile_of(mma: &TiledMma, operand: Operand) -> [i64; 2] {
+    let tile = mma.tile_of(operand).ok();
+    [0, 1].map(|i| tile.as_ref().and_then(|t| t.leaves().get(i)?.value()).unwrap_or(1))
 }
 
 #[track_caller]
 fn fragment(mma: &TiledMma, operand: Operand, [rows, columns]: [usize; 2]) -> RmemTensor {
     let dtypes = super::instruction::dtypes_of(mma.atom());
     let layout = Layout::compact((rows as i64, columns as i64))
+        .and_then(|tile| divides(&tile_of(mma, operand), &tile).map(|()| tile))
         .and_then(|tile| mma.partition(operand, &tile, 0))
         .and_then(|(part, _)| Layout::compact(part.shape().clone()));
     match (dtypes, layout) {
-        (Ok(dtypes), Ok(layout)) => RmemTensor::new(dtypes[operand as usize], layout),
+        (Ok([.., sums]), Ok(layout)) if operand == Operand::C => RmemTensor::new(sums, layout),
+        (Ok(dtypes), Ok(layout)) => RmemTensor::untyped(dtypes[operand as usize], layout),
         (Err(problem), _) => {
             mistake(problem, &[], "see `mma_atom`");
             RmemTensor::new(warpsmith_types::DType::F32, Layout::one())
         }
         (_, Err(e)) => {
-            let tile = mma.tile_of(operand).map_or(String::new(), |t| t.to_string());
-            let message = format!("a tile of {rows} × {columns} of {operand:?} is not whole tiles of {tile}: {e}");
+            let [m, n] = tile_of(mma, operand);
+            let message = format!("a tile of {rows} × {columns} of {operand:?} is not whole tiles of {m} × {n}: {e}");
             mistake(message, &[], "choose a block tile that the tiled matrix instruction divides");
             RmemTensor::new(warpsmith_types::DType::F32, Layout::one())
         }

@@ -161,7 +161,6 @@ fn write(m: &Move<'_>, width: usize, words: Vec<Handle>) {
     };
     match m.to {
         Side::Register(t) => {
-            let Some(registers) = t.whole_words() else { return };
             let whole = word(t.dtype()).is_some_and(|w| w.1 == per_word);
             let words = if whole {
                 words
@@ -174,9 +173,7 @@ fn write(m: &Move<'_>, width: usize, words: Vec<Handle>) {
                 };
                 words.chunks_exact(2).map(pack).collect()
             };
-            for (register, h) in registers.into_iter().zip(words) {
-                with(|t| t.record(Op::Set(register), &[h], &[], at));
-            }
+            t.set_words(words, at);
         }
         Side::Shared(t) => {
             let places = t.layout.table().unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::index::{Cut, cut};
 use crate::dim::Dim;
 use crate::frag::{Frag, Stored};
-use crate::trace::{FragData, emit, mistake, with};
+use crate::trace::{FragData, Handle, Loc, emit, mistake, type_of, with};
 use std::panic::Location;
 use warpsmith_ir::{Op, RegisterId, Type};
 use warpsmith_layout::Layout;
@@ -15,6 +15,8 @@ use warpsmith_types::DType;
 pub struct RmemTensor {
     dtype: DType,
     first: RegisterId,
+    /// Of the registers. Those of tf32 operands are untyped: `mma` takes no f32 registers for them.
+    ty: Type,
     layout: Layout,
     offset: i64,
 }
@@ -35,11 +37,22 @@ impl RmemTensor {
     /// New registers for a static layout, holding nothing yet.
     #[track_caller]
     pub fn new(dtype: DType, layout: Layout) -> RmemTensor {
+        RmemTensor::of_type(dtype, word(dtype).map_or(Type::U32, |w| w.0), layout)
+    }
+
+    /// In registers without a type, as operands of matrix instructions are.
+    #[track_caller]
+    pub(crate) fn untyped(dtype: DType, layout: Layout) -> RmemTensor {
+        RmemTensor::of_type(dtype, Type::U32, layout)
+    }
+
+    #[track_caller]
+    fn of_type(dtype: DType, ty: Type, layout: Layout) -> RmemTensor {
         let elements = layout.cosize().and_then(|n| n.known()).unwrap_or_else(|e| {
             mistake(format!("registers of layout {layout}: {e}"), &[], "the layout of registers is static");
             1
         });
-        let (ty, per_word) = word(dtype).unwrap_or_else(|| {
+        let (_, per_word) = word(dtype).unwrap_or_else(|| {
             mistake(format!("a register tensor of {dtype}"), &[], "elements of 8, 16 and 32 bits");
             (Type::U32, 1)
         });
@@ -50,7 +63,7 @@ impl RmemTensor {
             }
             first
         });
-        RmemTensor { dtype, first: RegisterId(first), layout, offset: 0 }
+        RmemTensor { dtype, first: RegisterId(first), ty, layout, offset: 0 }
     }
 
     /// New registers of the same shape, for another dtype.
@@ -131,10 +144,9 @@ impl RmemTensor {
     #[track_caller]
     pub fn clear(&self) {
         let at = Location::caller();
-        let Some((ty, _)) = word(self.dtype) else { return };
         for register in self.whole_words().unwrap_or_default() {
             with(|t| {
-                let zero = t.record(Op::Const(0), &[], &[ty], at)[0];
+                let zero = t.record(Op::Const(0), &[], &[self.ty], at)[0];
                 t.record(Op::Set(register), &[zero], &[], at);
             });
         }
@@ -145,8 +157,9 @@ impl RmemTensor {
     pub fn get(&self) -> Frag {
         let at = Location::caller();
         let ty = word(self.dtype).map_or(Type::U32, |w| w.0);
-        let words = self.whole_words().unwrap_or_default();
-        let words = words.into_iter().map(|r| with(|t| t.record(Op::Get(r), &[], &[ty], at)[0])).collect();
+        let words = self.whole_words().unwrap_or_default().into_iter();
+        let read = |r| with(|t| t.record(Op::Get(r), &[], &[self.ty], at)[0]);
+        let words = words.map(|r| self.cast(read(r), ty, at)).collect();
         Frag::new(FragData { dtype: self.dtype, elements: self.len(), words })
     }
 
@@ -164,17 +177,28 @@ impl RmemTensor {
             );
             return mistake(message, &[], "convert it with `.to(dtype)`; both sides have one shape");
         }
-        let words = self.whole_words().unwrap_or_default();
-        if words.len() != value.words.len() {
+        if self.whole_words().is_some_and(|words| words.len() != value.words.len()) {
             return mistake(
                 "elements that do not share words set to packed registers",
                 &[],
                 "load them by whole words",
             );
         }
-        for (register, h) in words.into_iter().zip(value.words) {
+        self.set_words(value.words, at);
+    }
+
+    /// Writes its registers, in the view's order.
+    #[track_caller]
+    pub(crate) fn set_words(&self, words: Vec<Handle>, at: Loc) {
+        for (register, h) in self.whole_words().unwrap_or_default().into_iter().zip(words) {
+            let h = self.cast(h, self.ty, at);
             with(|t| t.record(Op::Set(register), &[h], &[], at));
         }
+    }
+
+    /// The same bits as a word of another type.
+    fn cast(&self, h: Handle, to: Type, at: Loc) -> Handle {
+        if type_of(h).is_none_or(|ty| ty == to) { h } else { with(|t| t.record(Op::Bitcast, &[h], &[to], at)[0]) }
     }
 
     /// The elements as another dtype, in new registers of this shape.
@@ -196,10 +220,10 @@ impl RmemTensor {
     #[track_caller]
     pub fn round_to_tf32(&self) {
         for register in self.whole_words().unwrap_or_default() {
-            let x = emit(Op::Get(register), &[], Type::F32);
+            let at = Location::caller();
+            let x = self.cast(emit(Op::Get(register), &[], self.ty), Type::F32, at);
             let bits = crate::machine::ptx("cvt.rna.tf32.f32").result(Type::U32).arg(x).value();
-            let rounded = emit(Op::Bitcast, &[bits], Type::F32);
-            crate::trace::effect(Op::Set(register), &[rounded]);
+            crate::trace::effect(Op::Set(register), &[self.cast(bits, self.ty, at)]);
         }
     }
 }

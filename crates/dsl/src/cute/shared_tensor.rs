@@ -4,6 +4,7 @@ use super::index::{Cut, cut};
 use super::offset::Offset;
 use crate::dim::Dim;
 use crate::frag::Frag;
+use crate::pointer::{Element, Pointer};
 use crate::trace::{FragData, Loc, emit, mistake, with};
 use crate::value::{F32, U32};
 use std::panic::Location;
@@ -265,6 +266,14 @@ impl SmemTensor {
         let (address, offset) = self.slice(coordinate).address_of(0, at);
         let op = Op::Store { space: Space::Shared, offset, guarded: false, access: Access::PLAIN };
         with(|t| t.record(op, &[address.h, x.words[0]], &[], at));
+    }
+
+    /// The address of an element, for atomics, bulk copies and TMA; a tensor copy that swizzles starts from a tile's
+    /// first element.
+    #[track_caller]
+    pub fn pointer<T: Element>(&self, coordinate: impl Cut) -> Pointer<T> {
+        let (address, offset) = self.slice(coordinate).address_of(0, Location::caller());
+        Pointer::shared(if offset == 0 { address } else { address + offset as usize })
     }
 
     #[track_caller]

@@ -93,6 +93,10 @@ pub const fn shared_limit(target: Target) -> u32 {
 /// this fail otherwise than by an error.
 pub fn lower(kernel: &Kernel, options: &LowerOptions) -> Result<Module, LowerError> {
     verify(kernel).map_err(LowerError::Invalid)?;
+    lower_verified(kernel, options)
+}
+
+pub(crate) fn lower_verified(kernel: &Kernel, options: &LowerOptions) -> Result<Module, LowerError> {
     let (bytes, limit) = (kernel.shared_bytes(), shared_limit(options.target));
     if bytes > limit {
         return Err(LowerError::Shared { bytes, limit, target: options.target });

@@ -23,7 +23,8 @@
 //! Along the ways through the program:
 //! - mutable registers are written before they are read;
 //! - all threads of the block come to its barriers, all threads of a warp to `.aligned` instructions, and none of them
-//!   has exited before.
+//!   has exited before;
+//! - registers that a product of a warpgroup owns are left alone until a wait covers it.
 //!
 //! What a target can do is not checked here but in lowering, and by PTX's own verifier.
 
@@ -31,6 +32,7 @@ mod alignment;
 mod assigned;
 mod declarations;
 mod machine;
+mod pending;
 mod signature;
 mod uniformity;
 
@@ -74,6 +76,7 @@ pub fn verify(kernel: &Kernel) -> Result<(), Report> {
     if verifier.diagnostics.is_empty() {
         verifier.assigned();
         verifier.uniformity();
+        verifier.pending();
     }
     match verifier.diagnostics {
         d if d.is_empty() => Ok(()),
