@@ -1,4 +1,4 @@
-//! Variants of the vector addition: one that knows the length, one that is wrong.
+//! What goes wrong with a vector addition.
 
 use crate::vector_add::{VectorAdd, VectorAddArgs, VectorAddParams};
 use warpsmith::prelude::*;
@@ -23,33 +23,5 @@ impl Kernel for Accumulate {
         let z = mine(&a.z).load().f32(); // meant: y
         mine(&a.z).store((x + z).to(self.0.dtype));
         // ANCHOR_END: accumulate
-    }
-}
-
-// ANCHOR: wide
-#[derive(KernelArgs)]
-pub(crate) struct WideArgs<'a> {
-    #[tensor(n = fixed)]
-    pub(crate) x: &'a TensorArg,
-    #[tensor(n = fixed)]
-    pub(crate) y: &'a TensorArg,
-    #[tensor(n = fixed)]
-    pub(crate) z: &'a mut TensorArg,
-}
-// ANCHOR_END: wide
-
-/// The same for one length.
-pub(crate) struct Wide(pub(crate) VectorAdd);
-
-impl Kernel for Wide {
-    type Args = WideParams;
-    fn name(&self) -> String {
-        "wide".into()
-    }
-    fn launch(&self, a: &WideArgs<'_>) -> Launch {
-        Launch::grid(a.z.dim(0).div_ceil(1024)).block(256)
-    }
-    fn body(&self, a: WideParams) {
-        self.0.body(VectorAddParams { x: a.x, y: a.y, z: a.z });
     }
 }
