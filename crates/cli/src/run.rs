@@ -147,6 +147,7 @@ fn describe(bound: &Bound, plan: String) -> Option<KernelReport> {
         compile_ms: report.time.as_secs_f64() * 1e3,
         registers: report.registers,
         spill_bytes: report.spills.map(|s| s.stores + s.loads),
+        warnings: report.warnings.iter().map(ToString::to_string).collect(),
     })
 }
 

@@ -214,6 +214,10 @@ fn bad_input_is_named() {
         &with("--arg i32=8 --arg f32[1]"),
         "--arg f32[1]: `.param .f32 saxpy_param_1` takes a scalar of 32 bits, got a tensor, an address of 64 bits",
     );
+    refused(
+        &format!("{SAXPY} --arg i32=8 --arg f32=1 --arg x:f32[8] --arg x:f32[8]"),
+        "--arg x:f32[8]: there is another tensor `x`",
+    );
     refused(&with("--arg i32=8 --arg f32=1 --out z=z.npy"), "--out z: there is no tensor `z`; there are `x`, `y`");
     refused(
         &with("--arg i32=8 --arg f32=1 --shared 1000000"),

@@ -99,13 +99,23 @@ fn machine_code_and_what_it_costs() {
         "for sm_120a\n",
         "block      256 x 1 x 1",
         "spills     0 bytes stored, 0 loaded",
+        "resident   ",
+        " of 48 warps; limited by ",
+        "(RTX 5090)",
         "4 of 128 bits",
         "warnings   none",
     ] {
         assert!(costs.contains(part), "{part}: {costs}");
     }
     let costs = shown(&["gemm", "--resources", "--shape", "1024x512x256"]);
-    for part in ["registers  168\n", "214016 more at launch", "loads      none by threads", "4 HGMMA", "2 UTMALDG"] {
+    for part in [
+        "registers  168\n",
+        "214016 more at launch",
+        "resident   1 block a multiprocessor, 12 of 64 warps",
+        "loads      none by threads",
+        "4 HGMMA",
+        "2 UTMALDG",
+    ] {
         assert!(costs.contains(part), "{part}: {costs}");
     }
 }

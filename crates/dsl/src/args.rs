@@ -196,7 +196,8 @@ impl Arguments {
             };
             facts.push((extent, fact, stride_fact));
         }
-        let align = gcd(t.address as i64, 16).max(bytes as i64) as u32;
+        // What the widest access wants.
+        let align = gcd(t.address as i64, 32).max(bytes as i64) as u32;
         self.tensors.push((name, t.clone(), output));
         self.signature.entries.push(Entry::Tensor { name, dtype: t.dtype, align, modes: facts, read_only });
     }

@@ -13,7 +13,7 @@ use warpsmith_ir::{Op, Type};
 /// | integer | wider integer | the same number |
 /// | integer | narrower integer | the lowest bits |
 /// | integer | float | rounded to nearest even |
-/// | float | integer | truncated towards zero, clamped to the range; NaN gives 0 (`cvt.rzi`) |
+/// | float | integer | truncated towards zero, clamped to the range (`cvt.rzi`). NaN gives 0; where 64 bits are involved, the highest bit alone |
 /// | float | float | rounded to nearest even; overflow gives infinity |
 ///
 /// Another rounding, clamping: [`rounding`](Cast::rounding), [`clamped`](Cast::clamped).

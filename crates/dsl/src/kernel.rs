@@ -5,7 +5,7 @@ use crate::argument_error::ArgumentError;
 use crate::tma::TensorMap;
 use crate::trace::{Tracing, trace_for};
 use std::time::{Duration, Instant};
-use warpsmith_ir::{Kernel as Program, LowerError, LowerOptions, Module, lower, optimize, verify};
+use warpsmith_ir::{Kernel as Program, LowerError, LowerOptions, Module, Verified};
 use warpsmith_types::{Report, Target};
 
 /// How a kernel is launched.
@@ -183,13 +183,14 @@ pub fn compile_with<K: Kernel>(
         return Err(CompileError::Arguments(arguments.errors().to_vec()));
     }
     let start = Instant::now();
-    let (mut program, tensor_maps) =
+    let (program, tensor_maps) =
         trace_kernel(kernel, arguments.signature(), launch, options).map_err(CompileError::Body)?;
     let trace_time = start.elapsed();
     let start = Instant::now();
-    verify(&program).map_err(CompileError::Invalid)?;
-    optimize(&mut program);
-    let module = lower(&program, &LowerOptions { target: options.target, line_info: true })?;
+    let mut program = Verified::new(program).map_err(CompileError::Invalid)?;
+    program.optimize();
+    let module = program.lower(&LowerOptions { target: options.target, line_info: true })?;
+    let program = program.into_kernel();
     let entry = program.name.clone();
     Ok(Compiled { program, module, entry, tensor_maps, trace_time, lower_time: start.elapsed() })
 }

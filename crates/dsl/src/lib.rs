@@ -84,7 +84,7 @@ pub use fence::{
     Proxied, acquire_tensor_map, fence, fence_alias, fence_async, fence_async_shared, fence_barrier_init,
     fence_sequential, release_tensor_map,
 };
-pub use flow::{Var, branch, break_if, exit_if, range, repeat, select, var, when};
+pub use flow::{Var, branch, break_if, continue_if, exit_if, range, repeat, select, var, when, when_uniform};
 pub use frag::{Frag, Stored};
 pub use grid::GridBarrier;
 pub use inline::{Effect, InlinePtx, inline_ptx};
@@ -188,7 +188,9 @@ pub mod prelude {
     pub use crate::fence::{
         Proxied, fence, fence_alias, fence_async, fence_async_shared, fence_barrier_init, fence_sequential,
     };
-    pub use crate::flow::{Var, branch, break_if, exit_if, range, repeat, select, var, when};
+    pub use crate::flow::{
+        Var, branch, break_if, continue_if, exit_if, range, repeat, select, var, when, when_uniform,
+    };
     pub use crate::frag::Frag;
     pub use crate::grid::GridBarrier;
     pub use crate::inline::inline_ptx;

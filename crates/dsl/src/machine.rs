@@ -66,6 +66,13 @@ impl Ptx {
         self.place(Slot::Pair(Box::new(Slot::Sink), Box::new(slot)))
     }
 
+    /// `d|p`, of which only the predicate is wanted, where PTX has no `_` for `d`.
+    pub(crate) fn with_predicate(mut self, ty: Type) -> Ptx {
+        let first = self.results.len() as u8;
+        self.results.extend([ty, Type::Bool]);
+        self.place(Slot::pair(Slot::Result(first), Slot::Result(first + 1)))
+    }
+
     /// `_`.
     pub(crate) fn sink(self) -> Ptx {
         self.place(Slot::Sink)

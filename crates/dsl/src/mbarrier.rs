@@ -4,7 +4,7 @@
 use crate::dim::Dim;
 use crate::machine::ptx;
 use crate::spin::spin;
-use crate::trace::{emit, mistake, with};
+use crate::trace::{emit, mistake, target, with};
 use crate::value::{Bool, U32, U64};
 use warpsmith_ir::{Op, SharedId, SharedVariable, Type};
 
@@ -98,6 +98,11 @@ impl Mbarrier {
     /// One arrival (`mbarrier.arrive`, release in the block).
     #[track_caller]
     pub fn arrive(self) {
+        // Before Hopper the phase can not be left away.
+        if target().number < 90 {
+            self.arrive_phase();
+            return;
+        }
         ptx("mbarrier.arrive.shared::cta.b64").sink().at(self.address.h).emit();
     }
 

@@ -163,6 +163,10 @@ impl<T> Pointer<T> {
     /// Through these caches (`.ca`, `.cg`, `.cs` …).
     pub fn cache(mut self, cache: Cache) -> Self {
         self.access.cache = Some(cache);
+        // Loads of what nobody writes have no such words; ordinary ones do.
+        if matches!(cache, Cache::LastUse | Cache::Bypass) && self.access.kind == AccessKind::ReadOnly {
+            self.access.kind = AccessKind::Plain;
+        }
         self
     }
 
@@ -273,7 +277,8 @@ impl<T: Element> Pointer<T> {
         }
     }
 
-    /// Promises that the place is aligned to so many bytes, where nothing proves it; the emulator checks.
+    /// Promises that an address that was read from memory is aligned to so many bytes; the emulator checks. Of addresses
+    /// in arguments the compiler knows itself.
     pub fn assume_aligned(mut self, bytes: usize) -> Self {
         self.align = gcd(self.align, 0).max(bytes as i64);
         self
@@ -295,9 +300,9 @@ impl<T: Element> Pointer<T> {
     #[track_caller]
     pub(crate) fn check_vector(&self, count: usize, at: Loc) -> bool {
         let bytes = i64::from(T::TYPE.bytes()) * count as i64;
-        if !count.is_power_of_two() || count > 8 || bytes > 32 {
+        if !count.is_power_of_two() || bytes > 32 || count > 4 && bytes < 16 {
             let message = format!("no access moves {count} elements of {} bits", T::TYPE.bits());
-            with(|t| t.error(message, at, "", &[], "1, 2, 4 or 8 elements, up to 16 bytes; 32 on Blackwell"));
+            with(|t| t.error(message, at, "", &[], "1, 2 or 4 elements, up to 16 bytes; 32 bytes on Blackwell"));
             return false;
         }
         if self.align % bytes != 0 {

@@ -96,7 +96,8 @@ pub fn is_uniform(condition: Bool) -> Bool {
 /// Whether the value is the same in every lane (`match.all.sync`).
 #[track_caller]
 pub fn match_all_lanes(x: U32) -> Bool {
-    Bool { h: ptx("match.all.sync.b32").predicate().arg(x.h).number(ALL).value() }
+    let found = ptx("match.all.sync.b32").with_predicate(Type::U32).arg(x.h).number(ALL).emit();
+    Bool { h: found[1] }
 }
 
 /// Whether the condition holds in some lane (`vote.sync.any`).

@@ -166,10 +166,17 @@ pub(crate) enum Action {
     Mbarrier(MbarrierOp),
     /// `fence.proxy.async`, where it concerns shared memory.
     ProxyFence,
+    /// `fence` and `membar` of the threads' own accesses.
+    Fence {
+        order: Semantics,
+        scope: Scope,
+    },
     /// `barrier.cluster`.
     ClusterBarrier {
         waits: bool,
         aligned: bool,
+        /// Whether it orders nothing.
+        relaxed: bool,
     },
     /// `mma` and its kin, by its index in `fragments`, after all lanes have met.
     Fragments {
@@ -254,6 +261,11 @@ pub(crate) struct Access {
     pub signed: bool,
     /// Volatile, relaxed, acquire …: a loop of it may wait for another thread.
     pub strong: bool,
+    /// How it orders what is around it, and for whom.
+    pub order: Semantics,
+    pub scope: Scope,
+    /// Through the path for data that does not change.
+    pub constant: bool,
     /// Whether the data registers are 64 bits wide.
     pub wide: bool,
     /// Whether the address register is.
@@ -264,9 +276,41 @@ pub(crate) struct Access {
     pub list: u32,
 }
 
+/// Whom a strong access, a fence or an arrival is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
+
+impl Scope {
+    /// As PTX writes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Scope::Cta => ".cta",
+            Scope::Cluster => ".cluster",
+            Scope::Gpu => ".gpu",
+            Scope::Sys => ".sys",
+        }
+    }
+}
+
+/// What an access or a fence orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Semantics {
+    /// What comes after it, after what it sees.
+    pub acquires: bool,
+    /// What came before it, before whoever sees it.
+    pub releases: bool,
+}
+
 /// `atom` and `red`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atomic {
+    pub order: Semantics,
+    pub scope: Scope,
     pub space: Space,
     pub op: AtomicOp,
     pub ty: AtomicType,
@@ -283,6 +327,8 @@ pub(crate) struct Atomic {
 /// `atom` and `red` of a vector, element by element, or of 128 bits in one piece.
 #[derive(Clone, Debug)]
 pub(crate) struct VectorAtomic {
+    pub order: Semantics,
+    pub scope: Scope,
     pub space: Space,
     pub op: AtomicOp,
     /// The elements' type; that of a half of 128 bits is `U64`.

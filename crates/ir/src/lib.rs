@@ -10,6 +10,7 @@
 //! | [`access`] | how loads and stores treat memory |
 //! | [`machine`], [`inline`] | any instruction of PTX as one operation; PTX text |
 //! | [`verify`](mod@verify) | what must hold, checked before and after the passes |
+//! | [`Verified`] | a kernel that is checked once on its way |
 //! | [`passes`] | contraction, unrolling, folding, registers, division, addresses, value numbering, loops, dead code |
 //! | [`lower`](mod@lower) | to PTX |
 //! | [`text`] | the text form, printed and parsed |
@@ -26,6 +27,7 @@ pub mod op;
 pub mod passes;
 pub mod text;
 pub mod types;
+mod verified;
 pub mod verify;
 
 pub use access::{Access, AccessKind, Scope};
@@ -36,5 +38,6 @@ pub use machine::Machine;
 pub use op::{Binary, Comparison, Op, Shuffle, Space, Special, Unary};
 pub use passes::{Pass, optimize};
 pub use types::Type;
+pub use verified::Verified;
 pub use verify::verify;
 pub use warpsmith_ptx::Module;

@@ -7,9 +7,10 @@ mod support;
 
 use support::assemble::Assembler;
 use warpsmith_ir::access::{Cache, L1, L2, Prefetch};
+use warpsmith_ir::text::parse;
 use warpsmith_ir::{
     Access, AccessKind, Binary, Comparison, Inst, Kernel, LocationId, LowerError, LowerOptions, Op, Param, Scope,
-    Shuffle, Space, Special, Type, Unary, Value, lower, verify,
+    Shuffle, Space, Special, Type, Unary, Value, lower, optimize, verify,
 };
 use warpsmith_types::Target;
 
@@ -108,7 +109,55 @@ fn candidates() -> Vec<(Op, Vec<Type>, Vec<Type>)> {
         push(op, &[], &[]);
     }
     push(Op::ExitIf, &[Type::Bool], &[]);
+    push(Op::Trap, &[], &[]);
+    for format in ["%d", "%llu", "%f"] {
+        for a in Type::ALL {
+            push(Op::Print { format: format.into() }, &[a], &[]);
+        }
+    }
+    let format = "%d %f %c %p %hx\n".into();
+    push(Op::Print { format }, &[Type::I8, Type::BF16, Type::Bool, Type::U64, Type::U16], &[]);
+    push(Op::If { uniform: true, then: vec![], otherwise: vec![] }, &[Type::Bool], &[]);
     all
+}
+
+/// What has blocks, or must stand in one.
+const CONTROL: &str = "
+kernel control(p: u64 pointer p align 4, n: u32) {
+  %0: u64 = param p
+  %1: u32 = param n
+  %2: u32 = const 2
+  for %3: u32 in %2, %1, %2 unroll 4 {
+    %4: bool = lt %3, %2
+    continue_if %4
+    if.uniform %4 {
+      store.global [%0], %3
+    } else {
+      store.global [%0], %2
+    }
+    loop {
+      %5: u32 = load.global.volatile [%0]
+      %6: bool = eq %5, %3
+      continue_if %6
+      if %4 {
+        break_if %6
+      }
+      exit_if %4
+    }
+  }
+}";
+
+#[test]
+fn control_assembles() {
+    let assembler = Assembler::find();
+    let kernel = parse(CONTROL).unwrap();
+    let mut unrolled = kernel.clone();
+    optimize(&mut unrolled);
+    for target in Target::ALL {
+        for kernel in [&kernel, &unrolled] {
+            assembler.check(&lower(kernel, &LowerOptions::new(target)).unwrap(), &format!("control for {target}"));
+        }
+    }
 }
 
 #[test]

@@ -35,6 +35,9 @@ pub(super) enum Contents {
     Bytes(Vec<u8>),
 }
 
+/// Tensors are looked at element by element when the launch has ended.
+const MOST_ELEMENTS: usize = 1 << 27;
+
 const EXPECTED: &str = "[NAME:]DTYPE[EXTENTS]=CONTENTS, [NAME:]DTYPE=NUMBER or [NAME:]FILE.npy, \
                         like x:f32[64,128]=random, n:u32=7 or x:in.npy";
 
@@ -90,9 +93,9 @@ fn extents_of(text: &str) -> Result<Vec<usize>, String> {
     let parsed: Result<Vec<usize>, _> = text.split(',').map(|n| n.trim().parse()).collect();
     let shape = parsed.map_err(|_| format!("`[{text}]` are no extents; expected numbers, like [64,128]"))?;
     let elements = shape.iter().try_fold(1usize, |n, extent| n.checked_mul(*extent));
-    match elements.filter(|n| *n <= 1 << 31) {
+    match elements.filter(|n| *n <= MOST_ELEMENTS) {
         Some(_) => Ok(shape),
-        None => Err(format!("`[{text}]` are more than 2147483648 elements")),
+        None => Err(format!("`[{text}]` are more than {MOST_ELEMENTS} elements")),
     }
 }
 
@@ -184,7 +187,7 @@ mod tests {
         assert_eq!(refused("f32[a]=1"), "--arg f32[a]=1: `[a]` are no extents; expected numbers, like [64,128]");
         assert_eq!(refused("u8[4]=300"), "--arg u8[4]=300: 300 is no u8; expected an integer from 0 to 255");
         assert!(refused("f32[4]=ones").contains("`ones` is no contents; expected random, random:SEED, zeros"));
-        assert!(refused("f32[99999999,99999999]").contains("are more than 2147483648 elements"));
+        assert!(refused("f32[99999999,99999999]").contains("are more than 134217728 elements"));
         assert_eq!(refused("no.npy"), "no.npy: can not be read: No such file or directory (os error 2)");
     }
 }

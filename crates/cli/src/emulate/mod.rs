@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::tensor_file;
 use argument::Argument;
 use clap::Args;
-use placed::Placed;
-use report::{Report, TensorReport};
+use placed::{Placed, PlacedTensor};
+use report::{FindingReport, Report, TensorReport};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -106,23 +106,15 @@ fn parse_chip(text: &str) -> Result<Chip, String> {
 pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     let read = |error| Failure::Read { path: args.file.clone(), error };
     let text = std::fs::read_to_string(&args.file).map_err(read)?;
-    let module = warpsmith_ptx::parse(&text).map_err(|e| Failure::Option(format!("{}: {e}", args.file.display())))?;
-    let kernel = entry(&module, args)?;
-    let chip = chip(&module, args)?;
+    let parsed = warpsmith_ptx::parse(&text);
+    let module = parsed.map_err(|e| Failure::Option(format!("{}: {e}", args.file.display())))?;
+    let (kernel, chip) = (entry(&module, args)?, chip(&module, args)?);
     let program = Program::decode(&module, &kernel.name).map_err(Error::from)?;
     let arguments: Vec<Argument> = args.arguments.iter().map(|text| Argument::read(text)).collect::<Result<_, _>>()?;
 
     let mut system = System::new(chip);
     let placed = Placed::new(&arguments, kernel, &program, &mut system)?;
-    for (name, _) in &args.outputs {
-        if !placed.tensors.iter().any(|t| t.name == *name) {
-            let names: Vec<_> = placed.tensors.iter().map(|t| format!("`{}`", t.name)).collect();
-            return Err(Failure::Option(format!(
-                "--out {name}: there is no tensor `{name}`; there are {}",
-                names.join(", ")
-            )));
-        }
-    }
+    check_outputs(&placed, args)?;
     let launch = Launch {
         grid: args.grid,
         block: args.block,
@@ -136,26 +128,6 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     let took = start.elapsed();
 
     let findings: Vec<Finding> = outcome.findings.into_iter().filter(|f| wanted(f, &args.check)).collect();
-    let mut tensors = vec![];
-    for t in &placed.tensors {
-        let after = t.after(&system)?;
-        let head = t.head(&after, args.head, &system)?;
-        let mut report = TensorReport {
-            name: t.name.clone(),
-            dtype: t.dtype.name(),
-            shape: t.shape.clone(),
-            changed: after.changed,
-            unwritten: after.unwritten,
-            head,
-            file: None,
-        };
-        if let Some((_, path)) = args.outputs.iter().find(|(name, _)| *name == t.name) {
-            let written = tensor_file::write(path, &t.name, &t.host(after))?;
-            let note = if written == t.dtype { String::new() } else { format!(" as {written}") };
-            report.file = Some(format!("{}{note}", path.display()));
-        }
-        tensors.push(report);
-    }
     let failed = findings.iter().any(|f| f.diagnostic().severity == Severity::Error);
     let report = Report {
         kernel: kernel.name.clone(),
@@ -169,8 +141,8 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
         milliseconds: took.as_secs_f64() * 1e3,
         instructions: outcome.instructions,
         stopped: outcome.stopped,
-        tensors,
-        findings: findings.iter().map(|f| report::FindingReport::new(f, &args.file)).collect(),
+        tensors: placed.tensors.iter().map(|t| read_back(t, &system, args)).collect::<Result<_, _>>()?,
+        findings: findings.iter().map(|f| FindingReport::new(f, &args.file)).collect(),
     };
     if args.json {
         let text = serde_json::to_string_pretty(&report).map_err(|e| Failure::Option(e.to_string()))?;
@@ -179,6 +151,34 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
         println!("{report}");
     }
     Ok(if failed { ExitCode::from(3) } else { ExitCode::SUCCESS })
+}
+
+/// Refuses an output that no tensor is, before anything runs.
+fn check_outputs(placed: &Placed, args: &EmulateArgs) -> Result<(), Failure> {
+    let unknown = args.outputs.iter().find(|(name, _)| placed.tensors.iter().all(|t| t.name != *name));
+    let Some((name, _)) = unknown else { return Ok(()) };
+    let names: Vec<_> = placed.tensors.iter().map(|t| format!("`{}`", t.name)).collect();
+    Err(Failure::Option(format!("--out {name}: there is no tensor `{name}`; there are {}", names.join(", "))))
+}
+
+/// A tensor after the launch, written to its file if it has one.
+fn read_back(tensor: &PlacedTensor, system: &System, args: &EmulateArgs) -> Result<TensorReport, Failure> {
+    let after = tensor.after(system)?;
+    let mut report = TensorReport {
+        name: tensor.name.clone(),
+        dtype: tensor.dtype.name(),
+        shape: tensor.shape.clone(),
+        changed: after.changed,
+        unwritten: after.unwritten,
+        head: tensor.head(&after, args.head, system)?,
+        file: None,
+    };
+    if let Some((_, path)) = args.outputs.iter().find(|(name, _)| *name == tensor.name) {
+        let written = tensor_file::write(path, &tensor.name, &tensor.host(after))?;
+        let note = if written == tensor.dtype { String::new() } else { format!(" as {written}") };
+        report.file = Some(format!("{}{note}", path.display()));
+    }
+    Ok(report)
 }
 
 /// The kernel that is named, or the only one.

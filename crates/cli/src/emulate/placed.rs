@@ -9,6 +9,9 @@ use warpsmith_emulator::{ArgumentInfo, DevicePointer, Manifest, Program, System}
 use warpsmith_ptx::{Function, Parameter};
 use warpsmith_types::DType;
 
+/// Elements that are asked about at once.
+const RUN: usize = 1024;
+
 /// The arguments of a launch: their parameter bytes, and the tensors.
 pub(super) struct Placed {
     pub(super) parameters: Vec<u8>,
@@ -49,6 +52,9 @@ impl Placed {
         let mut tensors = vec![];
         for (index, (argument, parameter)) in arguments.iter().zip(&kernel.parameters).enumerate() {
             let name = argument.name.clone().unwrap_or_else(|| parameter.name.clone());
+            if tensors.iter().any(|t: &PlacedTensor| t.name == name) {
+                return Err(Failure::Option(format!("--arg {}: there is another tensor `{name}`", argument.text)));
+            }
             let bytes = match &argument.value {
                 Value::Scalar { bytes, .. } => bytes.clone(),
                 Value::Tensor { dtype, shape, contents } => {
@@ -85,16 +91,27 @@ impl PlacedTensor {
         self.shape.iter().product()
     }
 
+    /// Whether something wrote all of these elements.
+    fn written(&self, first: usize, count: usize, system: &System) -> Result<bool, Failure> {
+        let width = self.dtype.bytes();
+        let start = self.pointer.offset((first * width) as u64);
+        Ok(system.is_initialized(start, count * width).map_err(Error::from)?)
+    }
+
     /// Reads it back.
     pub(super) fn after(&self, system: &System) -> Result<After, Failure> {
         let width = self.dtype.bytes();
         let mut bytes = vec![0; self.elements() * width];
         system.read(self.pointer, &mut bytes).map_err(Error::from)?;
-        let written = |i: usize| system.is_initialized(self.pointer.offset((i * width) as u64), width);
         let mut unwritten = 0;
         if self.before.is_none() {
-            for i in 0..self.elements() {
-                unwritten += usize::from(!written(i).map_err(Error::from)?);
+            for first in (0..self.elements()).step_by(RUN) {
+                let run = RUN.min(self.elements() - first);
+                if !self.written(first, run, system)? {
+                    for i in first..first + run {
+                        unwritten += usize::from(!self.written(i, 1, system)?);
+                    }
+                }
             }
         }
         let changed = match &self.before {
@@ -108,8 +125,7 @@ impl PlacedTensor {
     pub(super) fn head(&self, after: &After, count: usize, system: &System) -> Result<Vec<String>, Failure> {
         let width = self.dtype.bytes();
         let element = |(i, bytes): (usize, &[u8])| {
-            let written = system.is_initialized(self.pointer.offset((i * width) as u64), width).map_err(Error::from)?;
-            Ok(if written { values::show(self.dtype, bytes) } else { "?".into() })
+            Ok(if self.written(i, 1, system)? { values::show(self.dtype, bytes) } else { "?".into() })
         };
         after.bytes.chunks_exact(width).enumerate().take(count).map(element).collect()
     }

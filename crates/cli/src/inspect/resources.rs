@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use warpsmith::dsl::Compiled;
 use warpsmith::runtime::report::{Access, Cubin, MachineCode, ToolError};
+use warpsmith_types::Chip;
 
 /// A kernel as the assembler sees it.
 pub(super) struct Resources<'a> {
@@ -22,6 +23,7 @@ impl fmt::Display for Resources<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Resources { compiled, cubin, code } = self;
         let report = cubin.report(&compiled.entry);
+        let dynamic = compiled.program.dynamic_shared();
         let number = |n: Option<u32>| n.map_or("not said".into(), |n| n.to_string());
         let mut row = |name: &str, value: String| writeln!(f, "{name:<10} {value}");
         row("kernel", format!("{} for {}", compiled.entry, cubin.target))?;
@@ -33,8 +35,14 @@ impl fmt::Display for Resources<'_> {
         let spills =
             report.spills.map_or("not said".into(), |s| format!("{} bytes stored, {} loaded", s.stores, s.loads));
         row("spills", spills)?;
-        row("shared", format!("{} bytes, {} more at launch", report.shared, compiled.program.dynamic_shared()))?;
+        row("shared", format!("{} bytes, {dynamic} more at launch", report.shared))?;
         row("barriers", number(report.barriers))?;
+        let threads = compiled.program.block.map_or(0, |block| block.iter().product());
+        if let Some(chip) = Chip::of_target(cubin.target) {
+            let resident = report.residency(&chip, threads, dynamic);
+            let said = resident.map_or("not one block fits".into(), |r| r.to_string());
+            row("resident", format!("{said} ({})", chip.name))?;
+        }
         row("cubin", format!("{} bytes, assembled in {:.0} ms", cubin.bytes.len(), cubin.time.as_secs_f64() * 1e3))?;
         match code {
             Ok(code) => {

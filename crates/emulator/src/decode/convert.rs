@@ -191,7 +191,8 @@ fn float_from_float<S: Float + Value>(to: Type, aux: u16) -> Option<Compute> {
 /// Rounds to a narrow format, with `.satfinite` and `.relu`.
 #[inline(always)]
 fn narrow(format: &Format, aux: u16, x: f64) -> u32 {
-    let x = if aux & RELU != 0 && x < 0.0 { 0.0 } else { x };
+    // −0 too, as the hardware has it.
+    let x = if aux & RELU != 0 && x <= 0.0 { 0.0 } else { x };
     let bits = format.round(x, rounding_of(aux));
     let magnitude = bits & !format.sign;
     if aux & SATFINITE != 0 && magnitude > format.largest && !x.is_nan() {
@@ -269,7 +270,7 @@ impl Decoder<'_> {
                 let mode = rounding_of(f.aux);
                 let aux = f.aux;
                 map1::<u32, f32>(r, f, m, |a| {
-                    let bits = tf32(if aux & RELU != 0 && a < 0.0 { 0.0 } else { a }, mode);
+                    let bits = tf32(if aux & RELU != 0 && a <= 0.0 { 0.0 } else { a }, mode);
                     // The largest number of ten mantissa bits.
                     if aux & SATFINITE != 0 && bits << 1 == 0xff00_0000 { (bits & 1 << 31) | 0x7f7f_e000 } else { bits }
                 });

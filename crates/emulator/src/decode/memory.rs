@@ -2,7 +2,7 @@
 
 use super::layout::Home;
 use super::{Decoder, Register, Result};
-use crate::program::{Access, Action, Atomic, AtomicOp, AtomicType, CopyAsync, NONE, Space};
+use crate::program::{Access, Action, Atomic, AtomicOp, AtomicType, CopyAsync, NONE, Scope, Semantics, Space};
 use warpsmith_ptx::{Base, Immediate, Instruction, Opcode, Operand, Type, Word};
 
 /// Cache hints, scopes and orders that are words only: one scheduler makes every access strong.
@@ -93,6 +93,19 @@ impl Decoder<'_> {
         [Volatile, Relaxed, Acquire, Release, AcqRel, Sc, Mmio, Cv].iter().any(|w| i.has(*w))
     }
 
+    /// Whom an instruction is for, where it says.
+    pub(super) fn scope(&self, i: &Instruction) -> Option<Scope> {
+        use Word::*;
+        let scopes = [(Cta, Scope::Cta), (Cluster, Scope::Cluster), (Gpu, Scope::Gpu), (Sys, Scope::Sys)];
+        scopes.into_iter().find(|(word, _)| i.has(*word)).map(|(_, scope)| scope)
+    }
+
+    /// What it orders.
+    pub(super) fn semantics(&self, i: &Instruction) -> Semantics {
+        let both = i.has(Word::AcqRel) || i.has(Word::Sc);
+        Semantics { acquires: both || i.has(Word::Acquire), releases: both || i.has(Word::Release) }
+    }
+
     fn access(&mut self, i: &Instruction) -> Result<()> {
         let mut allowed = vec![Word::V2, Word::V4, Word::V8];
         allowed.extend(HINTS);
@@ -156,6 +169,10 @@ impl Decoder<'_> {
             count,
             signed: ty.is_signed(),
             strong,
+            order: self.semantics(i),
+            // What is volatile is relaxed, for everybody.
+            scope: self.scope(i).unwrap_or(Scope::Sys),
+            constant: i.has(Word::Nc),
             wide,
             address_wide: place.wide,
             address: place.plane,
@@ -240,6 +257,8 @@ impl Decoder<'_> {
         };
         self.communicates |= space != Space::Shared;
         self.emit(Action::Atomic(Atomic {
+            order: self.semantics(i),
+            scope: self.scope(i).unwrap_or(Scope::Gpu),
             space,
             op,
             ty: kind,

@@ -1,7 +1,7 @@
 //! `atom` and `red` of vectors and of 128 bits.
 
 use super::{Decoder, Result};
-use crate::program::{Action, Address, AtomicOp, AtomicType, NONE, Space, VectorAtomic};
+use crate::program::{Action, Address, AtomicOp, AtomicType, NONE, Scope, Space, VectorAtomic};
 use warpsmith_ptx::{Instruction, Opcode, Operand, Type};
 
 impl Decoder<'_> {
@@ -31,7 +31,19 @@ impl Decoder<'_> {
         self.communicates |= space != Space::Shared;
         let address = Address { plane: place.plane, wide: place.wide, offset: place.offset };
         let index = self.vectors.len() as u32;
-        self.vectors.push(VectorAtomic { space, op, ty: kind, whole: ty == Type::B128, address, d, b, c });
+        let (order, scope) = (self.semantics(i), self.scope(i).unwrap_or(Scope::Gpu));
+        self.vectors.push(VectorAtomic {
+            order,
+            scope,
+            space,
+            op,
+            ty: kind,
+            whole: ty == Type::B128,
+            address,
+            d,
+            b,
+            c,
+        });
         self.emit(Action::VectorAtomic(index));
         Ok(())
     }

@@ -4,14 +4,15 @@
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
+use super::races::Deed;
 use super::span::addresses;
 use super::warp::Warp;
 use crate::arithmetic::float::{Float, canonical, extreme};
 use crate::arithmetic::half::{Half, packed2};
 use crate::finding::AccessKind;
-use crate::lanes::{BF16, F16, each};
-use crate::memory::POISON_WORD;
-use crate::program::{Atomic, AtomicOp, AtomicType, NONE, VectorAtomic};
+use crate::lanes::{BF16, F16, LANES, each};
+use crate::memory::{POISON_WORD, Touch};
+use crate::program::{Atomic, AtomicOp, AtomicType, NONE, Scope, Semantics, Space, VectorAtomic};
 
 impl Warp {
     pub(super) fn atomic(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Atomic, mask: u32, pc: u32) {
@@ -19,6 +20,9 @@ impl Warp {
         let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let wide = bytes == 8;
         let alone = core.alone;
+        if core.races {
+            self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, pc), &addresses, bytes);
+        }
         for lane in each(mask) {
             let operand = |this: &Warp, n: u16| match (n, wide) {
                 (NONE, _) => 0,
@@ -47,6 +51,23 @@ impl Warp {
 }
 
 impl Warp {
+    /// Looks for races of an atomic, and notes what it makes known.
+    fn note_atomic(
+        &self,
+        core: &mut Core<'_>,
+        common: &mut Peers,
+        (space, order, scope): (Space, Semantics, Scope),
+        (mask, pc): (u32, u32),
+        addresses: &[u64; LANES],
+        bytes: usize,
+    ) {
+        let touch = Touch { writes: true, strong: Some(scope), constant: false, asynchronous: false };
+        let (warp, live, bytes, kind) = (self.index, self.live, bytes as u32, AccessKind::Atomic);
+        let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live };
+        core.note(common, &deed);
+        core.signal(common, &deed, true);
+    }
+
     pub(super) fn vector_atomic(
         &mut self,
         core: &mut Core<'_>,
@@ -58,6 +79,9 @@ impl Warp {
         let (width, alone) = (a.ty.bytes(), core.alone);
         let bytes = width * a.b.len();
         let addresses = addresses(&self.registers, a.address.plane, a.address.wide, a.address.offset);
+        if core.races {
+            self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, pc), &addresses, bytes);
+        }
         for lane in each(mask) {
             let register = |this: &Warp, n: u16| match width {
                 8 => this.registers.r64[n as usize][lane],

@@ -1,9 +1,11 @@
 //! Copies that `cp.async` started and no wait has completed: they happen as late as they may, so that a missing wait
 //! shows.
 
+use super::arrive::Actor;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
+use super::races::Mark;
 use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::AccessKind;
@@ -22,6 +24,7 @@ pub(crate) struct Copy {
     pub bytes: u8,
     /// Bytes that are read; the others become zero.
     pub source_bytes: u8,
+    pub mark: Option<Mark>,
 }
 
 /// A warp's copies in flight, oldest first.
@@ -80,16 +83,6 @@ impl Warp {
             let ignored = r.p[c.ignore as usize];
             each(ignored).for_each(|lane| source[lane] = 0);
         }
-        for lane in each(mask) {
-            self.copies.start(Copy {
-                lane: lane as u8,
-                group: 0,
-                from: from[lane],
-                to: to[lane] as u32,
-                bytes: c.bytes,
-                source_bytes: source[lane] as u8,
-            });
-        }
         // The addresses are judged now, where the mistake is; the bytes move at the wait.
         let bytes = c.bytes as usize;
         for lane in each(mask) {
@@ -106,6 +99,20 @@ impl Warp {
                 }
                 _ => self.probe(core, common, &request),
             }
+            let who = Actor { warp: self.index, lane: lane as u32, pc };
+            let mark = if core.races { core.mark_copy(common, who, to[lane] as u32, c.bytes.into()) } else { None };
+            if core.races && source[lane] > 0 {
+                core.note_line(common, who, from[lane], source[lane] as usize, false);
+            }
+            self.copies.start(Copy {
+                lane: lane as u8,
+                group: 0,
+                from: from[lane],
+                to: to[lane] as u32,
+                bytes: c.bytes,
+                source_bytes: source[lane] as u8,
+                mark,
+            });
         }
     }
 
@@ -120,6 +127,7 @@ impl Warp {
             return;
         }
         for c in self.copies.wait(mask, pending) {
+            core.waited(common, c.mark, self.index);
             let mut data = [0u8; 16];
             let bytes = usize::from(c.bytes).min(data.len());
             let source = usize::from(c.source_bytes).min(bytes);

@@ -2,6 +2,7 @@
 
 use super::grid::{Launch, Options};
 use super::multiply::Panels;
+use super::races::Flags;
 use crate::Manifest;
 use crate::finding::Findings;
 use crate::lanes::{LANES, Registers};
@@ -98,6 +99,12 @@ pub(crate) struct Core<'a> {
     pub recent: usize,
     /// Registers of a warp before its first instruction, but for what depends on its place.
     pub blank: Registers,
+    /// Whether races are looked for.
+    pub races: bool,
+    /// The number of the launch in the system.
+    pub launch: u64,
+    /// Flags in global memory.
+    pub flags: Flags,
     /// Room for matrix operands.
     pub panels: Panels,
     seed: u64,
@@ -152,6 +159,9 @@ impl<'a> Core<'a> {
             stopped: false,
             recent: 0,
             blank,
+            races: options.checks.races,
+            launch: memory.launches(),
+            flags: Flags::default(),
             panels: Panels::default(),
             seed: options.seed,
         }

@@ -6,12 +6,13 @@ use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
 use super::products::accumulate;
+use super::races::Deed;
 use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::LANES;
-use crate::memory::POISON_WORD;
-use crate::program::{Fragments, MatrixAccess, Mma, MmaF64};
+use crate::memory::{POISON_WORD, Touch};
+use crate::program::{Fragments, MatrixAccess, Mma, MmaF64, Semantics};
 
 /// Eight rows of 16 bytes, as words.
 type Eight = [[u32; 4]; 8];
@@ -36,7 +37,21 @@ impl Warp {
         Request { kind, space: a.space, address, bytes: 16, lane, pc }
     }
 
+    /// Looks for races of the rows that lanes address.
+    fn note_rows(&self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32, writes: bool) {
+        if !core.races {
+            return;
+        }
+        let addresses = addresses(&self.registers, a.address.plane, a.address.wide, a.address.offset);
+        let touch = Touch { writes, strong: None, constant: false, asynchronous: false };
+        let kind = if writes { AccessKind::Store } else { AccessKind::Load };
+        let mask = u32::MAX >> (32 - 8 * u32::from(a.count).min(4));
+        let (warp, live, space, order) = (self.index, self.live, a.space, Semantics::default());
+        core.note(peers, &Deed { warp, mask, pc, kind, space, addresses: &addresses, bytes: 16, touch, order, live });
+    }
+
     fn load_matrices(&mut self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32) {
+        self.note_rows(core, peers, a, pc, false);
         let mut loaded = [[0; LANES]; 4];
         for (matrix, fragment) in loaded.iter_mut().take(a.count.into()).enumerate() {
             let mut rows: Eight = [[POISON_WORD; 4]; 8];
@@ -54,6 +69,7 @@ impl Warp {
     }
 
     fn store_matrices(&mut self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32) {
+        self.note_rows(core, peers, a, pc, true);
         let program = core.program;
         let alone = core.alone;
         for (matrix, plane) in program.lists.iter().skip(a.list as usize).take(a.count.into()).enumerate() {

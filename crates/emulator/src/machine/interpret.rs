@@ -176,6 +176,7 @@ impl Warp {
                     return Some(stop);
                 }
                 run(&mut self.registers, &fields, group.mask);
+                common.meet(self.index, group.mask, self.live);
                 group.pc += 1;
             }
             Action::WarpBarrier { members } => {
@@ -190,6 +191,7 @@ impl Warp {
                     g.state = State::Ready;
                     g.pc += 1;
                 }
+                common.meet(self.index, here, self.live);
                 group.pc += 1;
                 return Some(Stop::Ready);
             }
@@ -203,6 +205,7 @@ impl Warp {
                 if let Some(stop) = self.gather(core, common, members, group) {
                     return Some(stop);
                 }
+                common.meet(self.index, group.mask, self.live);
                 if let Some(f) = core.program.fragments.get(index as usize) {
                     self.fragments(core, common, f, group.pc);
                 }
@@ -213,9 +216,13 @@ impl Warp {
                 self.fence_proxy(common);
                 group.pc += 1;
             }
-            Action::ClusterBarrier { waits, aligned } => {
+            Action::Fence { order, scope } => {
+                core.fence(common, self.index, (active, self.live), order, scope);
+                group.pc += 1;
+            }
+            Action::ClusterBarrier { waits, aligned, relaxed } => {
                 self.split(group, active);
-                return self.cluster_barrier(core, common, (waits, aligned), group);
+                return self.cluster_barrier(core, common, (waits, aligned, relaxed), group);
             }
             Action::CommitProducts => {
                 self.commit_products();
@@ -398,6 +405,9 @@ impl Warp {
             complaint = format!("barrier {id} for {n} threads, in a block of {}", core.shape.threads);
         }
         let id = (id & 15) as u8;
+        if let Some(races) = &mut common.races {
+            races.arrive(id, self.index, group.mask);
+        }
         let threads = group.mask.count_ones();
         let trues = if b.p == NONE { 0 } else { (self.registers.p[b.p as usize] & group.mask).count_ones() };
         // The last warp of a block may have fewer lanes than its share of the count.

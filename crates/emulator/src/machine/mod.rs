@@ -25,6 +25,7 @@ mod multiply;
 mod peers;
 mod print;
 mod products;
+mod races;
 mod report;
 mod span;
 mod tensor_maps;

@@ -222,6 +222,10 @@ pub(crate) struct WriteAsync {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MbarrierOp {
     pub kind: MbarrierKind,
+    /// Whether it orders nothing.
+    pub relaxed: bool,
+    /// Whom it is for, where it says.
+    pub scope: Option<super::Scope>,
     pub space: Space,
     pub address_wide: bool,
     pub address: u16,

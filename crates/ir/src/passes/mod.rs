@@ -130,8 +130,12 @@ impl Pass {
 /// All passes, in [`Pass::ORDER`]. A kernel that does not [`verify`] is left alone.
 pub fn optimize(kernel: &mut Kernel) {
     if verify(kernel).is_ok() {
-        Pass::ORDER.iter().for_each(|pass| pass.apply(kernel));
+        optimize_verified(kernel);
     }
+}
+
+pub(crate) fn optimize_verified(kernel: &mut Kernel) {
+    Pass::ORDER.iter().for_each(|pass| pass.apply(kernel));
 }
 
 #[cfg(test)]

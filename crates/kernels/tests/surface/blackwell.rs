@@ -29,13 +29,13 @@ pub fn cases() -> Vec<Case> {
             },
         ),
         Case::new(
-            "256-bit access",
+            "access of 256 bits",
             DType::F32,
             (DType::F32, 256),
             words::<f32>(256),
             |a: &CaseParams| {
                 let i = Dim::from(thread_idx().x) * 8;
-                let (from, to) = (a.x.at::<F32>((i,)).assume_aligned(32), a.y.at::<F32>((i,)).assume_aligned(32));
+                let (from, to) = (a.x.at::<F32>((i,)), a.y.at::<F32>((i,)));
                 to.l2(L2::EvictFirst).store_vector(from.l2(L2::EvictLast).load_vector::<8>());
             },
             |x, y| assert_eq!(x, y),

@@ -36,13 +36,56 @@ pub fn cases() -> Vec<Case> {
         I32 i32 => u8 U8 u8, i8 I8 i8, u16 U16 u16, i16 I16 i16, u32 U32 u32, u64 U64 u64, i64 I64 i64, f32 F32 f32, f64 F64 f64;
         U64 u64 => u8 U8 u8, i8 I8 i8, u16 U16 u16, i16 I16 i16, u32 U32 u32, i32 I32 i32, i64 I64 i64, f32 F32 f32, f64 F64 f64;
         I64 i64 => u8 U8 u8, i8 I8 i8, u16 U16 u16, i16 I16 i16, u32 U32 u32, i32 I32 i32, u64 U64 u64, f32 F32 f32, f64 F64 f64;
-        F32 f32 => u8 U8 u8, i8 I8 i8, u16 U16 u16, i16 I16 i16, u32 U32 u32, i32 I32 i32, u64 U64 u64, i64 I64 i64, f64 F64 f64;
-        F64 f64 => u8 U8 u8, i8 I8 i8, u16 U16 u16, i16 I16 i16, u32 U32 u32, i32 I32 i32, u64 U64 u64, i64 I64 i64, f32 F32 f32;
     }
+    all.extend(from_floats());
     all.extend(halves());
     all.extend(rounded());
     all.extend(packed());
     all
+}
+
+/// Floats to integers are Rust's `as`, but for NaN: 0 from 32 bits to 32 or fewer, else the sign's bit alone.
+macro_rules! truncated {
+    ($all:ident; $($a:ident $ha:ty => [$($method:ident $b:ident $hb:ty, $nan:expr);*];)*) => {$($(
+        $all.push(unary::<$a, $b, $ha, $hb>(
+            concat!(stringify!($a), " to ", stringify!($b)),
+            words::<$ha>(32),
+            |x: $a| x.$method(),
+            |x| if x.is_nan() { $nan } else { x as $hb },
+        ));
+    )*)*};
+}
+
+fn from_floats() -> Vec<Case> {
+    let mut all = vec![];
+    truncated! { all;
+        F32 f32 => [u8 U8 u8, 0; i8 I8 i8, 0; u16 U16 u16, 0; i16 I16 i16, 0; u32 U32 u32, 0; i32 I32 i32, 0;
+            u64 U64 u64, 1 << 63; i64 I64 i64, i64::MIN];
+    }
+    truncated! { all;
+        F64 f64 => [u8 U8 u8, 128; i8 I8 i8, i8::MIN; u16 U16 u16, 1 << 15; i16 I16 i16, i16::MIN; u32 U32 u32, 1 << 31;
+            i32 I32 i32, i32::MIN; u64 U64 u64, 1 << 63; i64 I64 i64, i64::MIN];
+    }
+    all.extend([
+        unary::<F32, F64, f32, f64>("F32 to F64", words::<f32>(32), |x| x.f64(), f64::from),
+        unary::<F64, F32, f64, f32>("F64 to F32", words::<f64>(32), |x| x.f32(), |x| x as f32),
+    ]);
+    all
+}
+
+/// Of a NaN as binary64 only the sign is kept.
+fn narrowed<T: Element + 'static>(name: &str, f: fn(F64) -> T, right: fn(f64) -> u16, nan: u16) -> Case {
+    let body = move |a: &CaseParams| {
+        let i = Dim::from(thread_idx().x);
+        a.y.at::<T>((i,)).store(f(a.x.at::<F64>((i,)).load()));
+    };
+    let said = String::from(name);
+    Case::new(name, DType::F64, (T::DTYPE, 32), words::<f64>(32), body, move |x, y| {
+        for (x, y) in f64::read(x).into_iter().zip(u16::read(y)) {
+            let same = if x.is_nan() { y & 0x7fff == nan } else { y == right(x) };
+            assert!(same, "{said} of {x:?}: {y:#x} and not {:#x}", right(x));
+        }
+    })
 }
 
 fn halves() -> Vec<Case> {
@@ -59,13 +102,8 @@ fn halves() -> Vec<Case> {
         unary::<BF16, F32, u16, f32>("BF16 to F32", words::<u16>(32), |x| x.f32(), |x| bf16::from_bits(x).to_f32()),
         unary::<F16, F64, u16, f64>("F16 to F64", words::<u16>(32), |x| x.f64(), |x| f16::from_bits(x).to_f64()),
         unary::<BF16, F64, u16, f64>("BF16 to F64", words::<u16>(32), |x| x.f64(), |x| bf16::from_bits(x).to_f64()),
-        unary::<F64, F16, f64, u16>("F64 to F16", words::<f64>(32), |x| x.f16(), move |x| nan(f16_of(x), x.is_nan())),
-        unary::<F64, BF16, f64, u16>(
-            "F64 to BF16",
-            words::<f64>(32),
-            |x| x.bf16(),
-            move |x| nan(bf16_of(x), x.is_nan()),
-        ),
+        narrowed::<F16>("F64 to F16", |x| x.f16(), f16_of, 0x7fff),
+        narrowed::<BF16>("F64 to BF16", |x| x.bf16(), bf16_of, 0x7fff).on(|t| t.number >= 90),
         unary::<F16, BF16, u16, u16>(
             "F16 to BF16",
             words::<u16>(32),
@@ -89,12 +127,16 @@ fn halves() -> Vec<Case> {
             "BF16 to U64",
             words::<u16>(32),
             |x| x.u64(),
-            |x| bf16::from_bits(x).to_f32() as u64,
+            |x| match bf16::from_bits(x).to_f32() {
+                x if x.is_nan() => 1 << 63,
+                x => x as u64,
+            },
         ),
         unary::<F16, U8, u16, u8>("F16 to U8", words::<u16>(32), |x| x.u8(), |x| f16::from_bits(x).to_f32() as u8),
         unary::<I32, F16, i32, u16>("I32 to F16", words::<i32>(32), |x| x.f16(), |x| f16_of(x.into())),
         unary::<I8, BF16, i8, u16>("I8 to BF16", words::<i8>(32), |x| x.bf16(), |x| bf16_of(x.into())),
-        unary::<U32, BF16, u32, u16>("U32 to BF16", words::<u32>(32), |x| x.bf16(), |x| bf16_of(x.into())),
+        unary::<U32, BF16, u32, u16>("U32 to BF16", words::<u32>(32), |x| x.bf16(), |x| bf16_of(x.into()))
+            .on(|t| t.number >= 90),
         unary::<F16, U16, u16, u16>("F16 bits", words::<u16>(32), |x| x.to_bits(), |x| x),
         unary::<U16, BF16, u16, u16>("BF16 of bits", words::<u16>(32), BF16::from_bits, |x| x),
     ]
@@ -127,13 +169,13 @@ fn rounded() -> Vec<Case> {
             format!("F32 to F16 {r:?}"),
             ordinary(32),
             move |x| x.rounding(r).f16(),
-            { move |x| f16::from_f32(toward(r, x, 10)).to_bits() },
+            move |x| f16::from_f32(toward(r, x, 10)).to_bits(),
         ));
         all.push(unary::<F32, BF16, f32, u16>(
             format!("F32 to BF16 {r:?}"),
             ordinary(32),
             move |x| x.rounding(r).bf16(),
-            { move |x| bf16::from_f32(toward(r, x, 7)).to_bits() },
+            move |x| bf16::from_f32(toward(r, x, 7)).to_bits(),
         ));
         let narrow = move |x: f64| {
             let near = x as f32;
@@ -284,7 +326,8 @@ fn packed() -> Vec<Case> {
             "pair to bf16x2 relu clamped",
             |a, b| pair(a, b).relu().clamped().bf16x2(),
             |a, b| {
-                let one = |x: f32| if x.is_nan() { 0x7fff } else { convert::f32_to_bf16(x.clamp(0.0, 3.3895314e38)) };
+                let one =
+                    |x: f32| if x.is_nan() { 0x7fff } else { convert::f32_to_bf16(x.max(0.0).min(3.3895314e38).abs()) };
                 u16::write(&[one(a), one(b)])
             },
         ),

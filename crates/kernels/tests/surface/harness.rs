@@ -162,7 +162,7 @@ impl Case {
         let x = Memory::from_bytes(&device, "x", self.input, &[input.len() / self.input.bytes()], &input).unwrap();
         let mut y = Memory::new(&device, "y", self.output.0, &[self.output.1]).unwrap();
         y.buffer().poison().unwrap();
-        let stream = device.stream().unwrap();
+        let stream = device.default_stream();
         let mut counter = Memory::from_bytes(&device, "counter", DType::U32, &[1], &[0; 4]).unwrap();
         let host = CaseArgs { x: x.arg(), y: y.arg_mut(), counter: counter.arg_mut() };
         let outcome = Jit::new(self).launch(&host, &stream).unwrap_or_else(|e| panic!("{}: {e}", self.name));

@@ -72,7 +72,7 @@ pub fn cases() -> Vec<Case> {
             Pointer::<U32>::global(y.address()).store(Pointer::<U32>::global(x.address()).load())
         }),
         vector::<F32, 4>("vector f32 4"),
-        vector::<U8, 8>("vector u8 8"),
+        vector::<U8, 4>("vector u8 4"),
         vector::<U8, 1>("vector u8 1"),
         vector::<U16, 4>("vector u16 4"),
         vector::<BF16, 2>("vector bf16 2"),

@@ -22,6 +22,7 @@
 //! |---|---|
 //! | `compile` | the report of the assembler or of the driver's linker |
 //! | `warning` | their warnings |
+//! | `residency` | how many blocks a multiprocessor holds |
 //! | `tool` | where the tools are, and what their absence costs |
 //! | `assemble` | PTX to a cubin |
 //! | `disassemble` | a cubin to machine code |
@@ -33,6 +34,7 @@ mod compile;
 mod disassemble;
 mod lines;
 mod machine_code;
+mod residency;
 mod tool;
 mod warning;
 
@@ -41,5 +43,6 @@ pub use compile::{CompileReport, Spills};
 pub use disassemble::Disassembler;
 pub use lines::PtxLines;
 pub use machine_code::{Access, MachineCode, MachineInstruction};
+pub use residency::{Limit, Residency};
 pub use tool::{Tool, ToolError};
 pub use warning::Warning;
