@@ -88,24 +88,12 @@ impl GmemPart {
     /// The part that a cut of the values leaves.
     #[track_caller]
     pub fn slice(&self, coordinate: impl Cut) -> GmemPart {
-        let modes = coordinate.modes();
-        let at = Location::caller();
-        let mut places = self.places.clone();
-        for mode in 0..2 {
-            let Some((layout, offset)) = super::index::cut(&self.tensor.name, &places.layouts[mode], &modes, at) else {
-                return self.clone();
-            };
-            places.layouts[mode] = layout;
-            places.first[mode] = places.first[mode].plus(offset, at);
-        }
-        GmemPart::new(self.tensor.clone(), places)
+        GmemPart::new(self.tensor.clone(), self.places.slice(coordinate))
     }
 
     /// Rows and columns of its values, relative to the first.
-    pub(crate) fn steps(&self) -> Option<Vec<[i64; 2]>> {
-        let [rows, columns] = &self.places.layouts;
-        let (rows, columns) = (rows.table().ok()?, columns.table().ok()?);
-        Some(rows.into_iter().zip(columns).map(|(r, c)| [r, c]).collect())
+    pub(crate) fn steps(&self) -> Vec<[i64; 2]> {
+        self.places.steps()
     }
 
     /// The mode along which elements are neighbours in memory.

@@ -113,7 +113,11 @@ impl SmemTensor {
     pub fn slice(&self, coordinate: impl Cut) -> SmemTensor {
         let at = Location::caller();
         match cut(&self.name, &self.layout, &coordinate.modes(), at) {
-            Some((layout, offset)) => self.moved(layout, offset, at),
+            Some(rest) => {
+                let mut t = self.moved(rest.layout, rest.offset, at);
+                t.constant += rest.constant;
+                t
+            }
             None => self.clone(),
         }
     }
