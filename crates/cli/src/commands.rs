@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::emulate::{self, EmulateArgs};
 use crate::failure::Failure;
 use crate::layout::{self, LayoutArgs};
 use crate::{doctor, inspect, run};
@@ -24,10 +25,27 @@ enum Command {
   warpsmith run rms_norm --input examples/data/hidden.safetensors --tensor hidden --weight-tensor weight
   warpsmith run softmax --random 32768x4096 --dtype bf16 --device cuda")]
     Run(RunArgs),
-    /// Show the code of an operator: its IR or its PTX
-    #[command(after_help = "Example:
-  warpsmith inspect softmax --dtype bf16 --dim 4096 --ptx")]
+    /// Show the code of an operator: its IR, its PTX, its machine code, and what it costs
+    #[command(after_help = "Examples:
+  warpsmith inspect softmax --dtype bf16 --dim 4096 --ptx
+  warpsmith inspect rms_norm --dim 8192 --sass --source --target sm_100a
+  warpsmith inspect gemm --resources")]
     Inspect(InspectArgs),
+    /// Run a kernel of a PTX file on the emulator, whoever made it, and check it
+    #[command(
+        after_help = "An argument is a tensor, a scalar or a file, one for each parameter of the kernel, in order:
+  --arg x:f32[1024]=random       random, random:SEED, zeros, iota, a number, or poison: nothing (the default)
+  --arg n:u32=1024               f64 f32 f16 bf16 e4m3 e5m2 i64 i32 i16 i8 u64 u32 u16 u8
+  --arg y:y.npy                  also .safetensors; as f32[64,128]=y.npy its dtype and extents are checked
+The name before the colon is for reports and --out; without it, the parameter's is taken.
+
+Example:
+  warpsmith emulate crates/emulator/tests/nvcc/saxpy.ptx --grid 8 --block 128 \\
+    --arg n:i32=1000 --arg a:f32=1.5 --arg x:f32[1000]=random --arg y:f32[1000]=iota --out y=y.npy
+
+Exit code: 3 when the sanitizer found an error, 2 for bad input, else 0."
+    )]
+    Emulate(Box<EmulateArgs>),
     /// Show a layout, or the result of an operation on layouts: its facts and its picture
     #[command(
         arg_required_else_help = true,
@@ -103,23 +121,35 @@ pub(crate) struct RunArgs {
 /// `warpsmith inspect`.
 #[derive(Args)]
 pub(crate) struct InspectArgs {
-    /// The operator: softmax, rms_norm
+    /// The operator: softmax, rms_norm, gemm
     pub(crate) operator: String,
     /// The dtype of all tensors
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = parse_dtype)]
     pub(crate) dtype: DType,
-    /// The length of a row
+    /// softmax, rms_norm: the length of a row
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) dim: usize,
-    /// The instruction set: sm_80, sm_90a, sm_100a …
+    /// gemm: its extents; without it, 4096 each
+    #[arg(long, value_name = "MxNxK", value_parser = parse_extents)]
+    pub(crate) shape: Option<[usize; 3]>,
+    /// The instruction set: sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a
     #[arg(long, value_name = "TARGET", default_value = "sm_90a", value_parser = parse_target)]
     pub(crate) target: Target,
-    /// Show the PTX (the default)
-    #[arg(long)]
-    pub(crate) ptx: bool,
     /// Show the IR after the passes
     #[arg(long)]
     pub(crate) ir: bool,
+    /// Show the PTX (the default)
+    #[arg(long)]
+    pub(crate) ptx: bool,
+    /// Show the machine code; needs ptxas and nvdisasm
+    #[arg(long)]
+    pub(crate) sass: bool,
+    /// Show registers, memory and warnings; needs ptxas, and nvdisasm for what the code is made of
+    #[arg(long)]
+    pub(crate) resources: bool,
+    /// Show the lines of Rust above what became of them
+    #[arg(long)]
+    pub(crate) source: bool,
 }
 
 fn parse_dtype(text: &str) -> Result<DType, String> {
@@ -128,6 +158,12 @@ fn parse_dtype(text: &str) -> Result<DType, String> {
 
 fn parse_target(text: &str) -> Result<Target, String> {
     text.parse().map_err(|e: warpsmith_types::target::UnknownTarget| e.to_string())
+}
+
+fn parse_extents(text: &str) -> Result<[usize; 3], String> {
+    let parts: Result<Vec<usize>, _> = text.split('x').map(str::parse).collect();
+    let parts = parts.ok().and_then(|parts| <[usize; 3]>::try_from(parts).ok());
+    parts.ok_or_else(|| format!("`{text}` is not MxNxK; expected three numbers, like 4096x4096x4096"))
 }
 
 fn parse_shape(text: &str) -> Result<[usize; 2], String> {
@@ -140,6 +176,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Emulate(args) => emulate::emulate(&args),
         Command::Layout(args) => layout::layout(&args),
         Command::Doctor => {
             println!("{}", doctor::examine());

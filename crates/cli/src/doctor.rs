@@ -1,36 +1,24 @@
 //! What is found on this machine, what is missing, and what that costs.
 
 use std::env;
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use warpsmith_runtime::report::{Tool, ToolError};
 use warpsmith_runtime::{Device, DeviceInfo, DriverVersion};
 
 /// What was found.
 pub(crate) struct Examination {
     driver: Result<DriverVersion, String>,
     cards: Result<Vec<DeviceInfo>, String>,
-    ptxas: Tool,
-    nvdisasm: Tool,
+    ptxas: Found,
+    nvdisasm: Found,
     cache: Option<PathBuf>,
 }
 
-/// A program of NVIDIA's.
-struct Tool {
-    name: &'static str,
-    /// The variable that says where it is.
-    variable: &'static str,
-    /// Where it is, and what it says of itself.
-    found: Result<(PathBuf, String), Missing>,
-}
-
-#[derive(Debug, PartialEq)]
-enum Missing {
-    /// The variable is set, to something that is no file.
-    Set(PathBuf),
-    /// It is nowhere on the path.
-    Unset,
+/// A program of NVIDIA's: where it is and what it says of itself.
+struct Found {
+    tool: Tool,
+    place: Result<(PathBuf, String), ToolError>,
 }
 
 /// Looks around. Starts no card and writes nothing.
@@ -38,8 +26,8 @@ pub(crate) fn examine() -> Examination {
     Examination {
         driver: Device::cuda_driver().map_err(|e| e.to_string()),
         cards: Device::cuda_cards().map_err(|e| e.to_string()),
-        ptxas: Tool::look_for("ptxas", "WARPSMITH_PTXAS"),
-        nvdisasm: Tool::look_for("nvdisasm", "WARPSMITH_NVDISASM"),
+        ptxas: Found::look_for(Tool::Ptxas),
+        nvdisasm: Found::look_for(Tool::Nvdisasm),
         cache: cache_folder(),
     }
 }
@@ -51,35 +39,11 @@ impl Examination {
     }
 }
 
-impl Tool {
-    fn look_for(name: &'static str, variable: &'static str) -> Tool {
-        let set = env::var_os(variable).filter(|v| !v.is_empty());
-        let found = locate(name, set.as_deref(), env::var_os("PATH").as_deref())
-            .map(|path| (path.clone(), version(&path).unwrap_or_else(|| "does not run".into())));
-        Tool { name, variable, found }
+impl Found {
+    fn look_for(tool: Tool) -> Found {
+        let place = tool.find().and_then(|path| Ok((path.clone(), tool.version(&path)?)));
+        Found { tool, place }
     }
-}
-
-/// The file that the variable names, else the first on the path.
-fn locate(name: &str, set: Option<&OsStr>, path: Option<&OsStr>) -> Result<PathBuf, Missing> {
-    if let Some(set) = set {
-        let file = PathBuf::from(set);
-        return if file.is_file() { Ok(file) } else { Err(Missing::Set(file)) };
-    }
-    path.and_then(|p| env::split_paths(p).map(|folder| folder.join(name)).find(|file| file.is_file()))
-        .ok_or(Missing::Unset)
-}
-
-/// What `--version` says of the release.
-fn version(program: &Path) -> Option<String> {
-    let output = Command::new(program).arg("--version").output().ok()?;
-    release(&String::from_utf8_lossy(&output.stdout))
-}
-
-/// From "Cuda compilation tools, release 13.0, V13.0.48" what comes after the first comma.
-fn release(text: &str) -> Option<String> {
-    let line = text.lines().find(|l| l.contains("release"))?;
-    Some(line.split_once(", ").map_or(line, |(_, rest)| rest).trim().into())
 }
 
 /// Where compiled kernels would be kept between runs; `None` when `WARPSMITH_CACHE=off`.
@@ -117,8 +81,8 @@ impl fmt::Display for Examination {
         if !self.has_card() {
             cost(f, "kernels run on the emulated device: right and checked, but slow; nothing can be timed")?;
         }
-        self.ptxas.write(f, "kernels are compiled by the driver alone; without a driver, none is assembled")?;
-        self.nvdisasm.write(f, "machine code can not be shown")?;
+        self.ptxas.write(f)?;
+        self.nvdisasm.write(f)?;
         match &self.cache {
             None => line(f, "cache", "off (WARPSMITH_CACHE)"),
             Some(folder) => match contents(folder) {
@@ -131,19 +95,21 @@ impl fmt::Display for Examination {
     }
 }
 
-impl Tool {
-    fn write(&self, f: &mut fmt::Formatter<'_>, without: &str) -> fmt::Result {
-        match &self.found {
-            Ok((path, version)) => line(f, self.name, &format!("{}, {version}", path.display())),
-            Err(Missing::Set(path)) => {
-                line(f, self.name, &format!("{} is {}, where there is no file", self.variable, path.display()))?;
-                cost(f, without)
-            }
-            Err(Missing::Unset) => {
-                line(f, self.name, &format!("not found on PATH, and {} is not set", self.variable))?;
-                cost(f, without)
-            }
+impl Found {
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, variable) = (self.tool.name(), self.tool.variable());
+        match &self.place {
+            Ok((path, version)) => return line(f, name, &format!("{}, {version}", path.display())),
+            Err(ToolError::Missing { .. }) => line(
+                f,
+                name,
+                &format!(
+                    "not found on PATH or in CUDA_HOME, and {variable} is not set; scripts/fetch_ptxas.sh fetches it"
+                ),
+            )?,
+            Err(other) => line(f, name, &other.to_string())?,
         }
+        cost(f, self.tool.cost())
     }
 }
 
@@ -193,8 +159,11 @@ mod tests {
         Examination {
             driver: Err("no CUDA driver found".into()),
             cards: Err("no CUDA driver found".into()),
-            ptxas: Tool { name: "ptxas", variable: "WARPSMITH_PTXAS", found: Err(Missing::Unset) },
-            nvdisasm: Tool { name: "nvdisasm", variable: "WARPSMITH_NVDISASM", found: Err(Missing::Unset) },
+            ptxas: Found { tool: Tool::Ptxas, place: Err(ToolError::Missing { tool: Tool::Ptxas }) },
+            nvdisasm: Found {
+                tool: Tool::Nvdisasm,
+                place: Err(ToolError::NoFile { tool: Tool::Nvdisasm, path: "/no/such".into() }),
+            },
             cache: None,
         }
     }
@@ -206,10 +175,10 @@ mod tests {
             text,
             "driver    no CUDA driver found\n          \
              so kernels run on the emulated device: right and checked, but slow; nothing can be timed\n\
-             ptxas     not found on PATH, and WARPSMITH_PTXAS is not set\n          \
-             so kernels are compiled by the driver alone; without a driver, none is assembled\n\
-             nvdisasm  not found on PATH, and WARPSMITH_NVDISASM is not set\n          \
-             so machine code can not be shown\n\
+             ptxas     not found on PATH or in CUDA_HOME, and WARPSMITH_PTXAS is not set; scripts/fetch_ptxas.sh fetches it\n          \
+             so kernels are compiled by a card's driver alone, and for that card; tests of machine code skip\n\
+             nvdisasm  WARPSMITH_NVDISASM is /no/such, where there is no file\n          \
+             so machine code can not be shown, and tests of it skip\n\
              cache     off (WARPSMITH_CACHE)\n"
         );
     }
@@ -223,11 +192,11 @@ mod tests {
             memory: Some(140 << 30),
             driver: None,
         };
-        let found = Ok((PathBuf::from("/bin/ptxas"), "release 13.0, V13.0.48".into()));
+        let place = Ok((PathBuf::from("/bin/ptxas"), "release 13.0, V13.0.48".into()));
         let there = Examination {
             driver: Ok(DriverVersion { major: 13, minor: 0 }),
             cards: Ok(vec![card]),
-            ptxas: Tool { name: "ptxas", variable: "WARPSMITH_PTXAS", found },
+            ptxas: Found { tool: Tool::Ptxas, place },
             ..bare()
         };
         let text = there.to_string();
@@ -238,19 +207,5 @@ mod tests {
              memory a block\n\
              ptxas     /bin/ptxas, release 13.0, V13.0.48\n"
         ));
-    }
-
-    #[test]
-    fn a_variable_goes_before_the_path() {
-        let here = env::current_exe().unwrap();
-        let (folder, name) = (here.parent().unwrap(), here.file_name().unwrap().to_str().unwrap());
-        assert_eq!(locate(name, None, Some(folder.as_os_str())), Ok(here.clone()));
-        assert_eq!(locate("x", Some(here.as_os_str()), None), Ok(here.clone()));
-        assert_eq!(locate(name, Some(OsStr::new("/no/such")), None), Err(Missing::Set("/no/such".into())));
-        assert_eq!(locate("no-such-program", None, Some(folder.as_os_str())), Err(Missing::Unset));
-        assert_eq!(
-            release("ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 13.0, V13.0.48\n"),
-            Some("release 13.0, V13.0.48".into())
-        );
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::tensor_file::FileError;
 use std::path::PathBuf;
+use warpsmith::runtime::report::ToolError;
 use warpsmith::runtime::{Error, LaunchError};
 
 /// A command that could not be carried out.
@@ -35,6 +36,9 @@ pub(crate) enum Failure {
     /// The device.
     #[error("{0}")]
     Device(#[from] Error),
+    /// NVIDIA's assembler or disassembler.
+    #[error("{0}")]
+    Tool(#[from] ToolError),
 }
 
 fn suggestion(nearest: &Option<&'static str>) -> String {

@@ -2,16 +2,29 @@
 
 use crate::failure::Failure;
 
-/// What can be run.
+/// What the library computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
+    /// Something over rows.
+    Rows(RowOperator),
+    /// Matrix product.
+    Gemm,
+}
+
+/// What can be run on a (rows, dim) tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowOperator {
     /// Softmax over rows.
     Softmax,
     /// RMS normalisation of rows.
     RmsNorm,
 }
 
-const ALL: [(&str, Operator); 2] = [("softmax", Operator::Softmax), ("rms_norm", Operator::RmsNorm)];
+const ALL: [(&str, Operator); 3] = [
+    ("softmax", Operator::Rows(RowOperator::Softmax)),
+    ("rms_norm", Operator::Rows(RowOperator::RmsNorm)),
+    ("gemm", Operator::Gemm),
+];
 
 /// Their names.
 pub(crate) fn names() -> Vec<&'static str> {
@@ -29,12 +42,24 @@ impl Operator {
         let near = nearest.filter(|(d, n)| *d <= n.len().div_ceil(2)).map(|(_, n)| n);
         Err(Failure::UnknownOperator { name: name.into(), nearest: near })
     }
+}
+
+impl RowOperator {
+    /// The operator over rows of that name.
+    pub(crate) fn named(name: &str) -> Result<RowOperator, Failure> {
+        match Operator::named(name)? {
+            Operator::Rows(operator) => Ok(operator),
+            Operator::Gemm => {
+                Err(Failure::Option("gemm can be inspected, but not run; run takes softmax or rms_norm".into()))
+            }
+        }
+    }
 
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Operator::Softmax => "softmax",
-            Operator::RmsNorm => "rms_norm",
+            RowOperator::Softmax => "softmax",
+            RowOperator::RmsNorm => "rms_norm",
         }
     }
 }
@@ -61,14 +86,14 @@ mod tests {
 
     #[test]
     fn names_are_found_or_suggested() {
-        assert_eq!(Operator::named("rms-norm").unwrap(), Operator::RmsNorm);
+        assert_eq!(Operator::named("rms-norm").unwrap(), Operator::Rows(RowOperator::RmsNorm));
         assert_eq!(
             Operator::named("sofmax").unwrap_err().to_string(),
             "there is no operator `sofmax`; did you mean `softmax`?"
         );
         assert_eq!(
             Operator::named("attention").unwrap_err().to_string(),
-            "there is no operator `attention`; there are softmax, rms_norm"
+            "there is no operator `attention`; there are softmax, rms_norm, gemm"
         );
         assert_eq!(distance("kitten", "sitting"), 3);
     }

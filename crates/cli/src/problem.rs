@@ -2,7 +2,7 @@
 
 use crate::commands::RunArgs;
 use crate::failure::Failure;
-use crate::operator::Operator;
+use crate::operator::RowOperator;
 use crate::tensor_file::{self, Tensor as HostTensor};
 use rayon::prelude::*;
 use warpsmith::kernels::compare::{decode, encode};
@@ -14,7 +14,7 @@ use warpsmith_types::DType;
 
 /// What to compute.
 pub(crate) struct Problem {
-    pub(crate) operator: Operator,
+    pub(crate) operator: RowOperator,
     /// Where the input came from, for the report.
     pub(crate) source: String,
     pub(crate) x: HostTensor,
@@ -32,10 +32,10 @@ pub(crate) struct Placed {
 impl Problem {
     /// Reads or draws what the command names.
     pub(crate) fn new(args: &RunArgs) -> Result<Problem, Failure> {
-        let operator = Operator::named(&args.operator)?;
+        let operator = RowOperator::named(&args.operator)?;
         let (x, source) = match (&args.input, args.random) {
             (Some(path), _) => {
-                let x = tensor_file::read(path, args.tensor.as_deref())?;
+                let x = tensor_file::read_float(path, args.tensor.as_deref())?;
                 (x, path.display().to_string())
             }
             (None, Some([rows, dim])) => {
@@ -50,9 +50,9 @@ impl Problem {
         Ok(Problem { operator, source, x, weight, eps: args.eps })
     }
 
-    fn weight(operator: Operator, args: &RunArgs, x: &HostTensor) -> Result<Option<HostTensor>, Failure> {
+    fn weight(operator: RowOperator, args: &RunArgs, x: &HostTensor) -> Result<Option<HostTensor>, Failure> {
         let wanted = args.weight.is_some() || args.weight_tensor.is_some();
-        if operator != Operator::RmsNorm {
+        if operator != RowOperator::RmsNorm {
             let refusal = || Failure::Option(format!("{} takes no weight", operator.name()));
             return if wanted { Err(refusal()) } else { Ok(None) };
         }
@@ -61,7 +61,7 @@ impl Problem {
             return Ok(Some(random(x.dtype, &[dim], args.seed.wrapping_add(1))));
         }
         match args.weight.as_ref().or(args.input.as_ref()) {
-            Some(path) if wanted => Ok(Some(tensor_file::read(path, args.weight_tensor.as_deref())?)),
+            Some(path) if wanted => Ok(Some(tensor_file::read_float(path, args.weight_tensor.as_deref())?)),
             _ => Ok(None),
         }
     }
@@ -101,13 +101,13 @@ impl Problem {
             None => Ok(plan),
         };
         match self.operator {
-            Operator::Softmax => {
+            RowOperator::Softmax => {
                 let mut kernel = softmax::plan(x.arg(), y.arg())?;
                 kernel.rows = choose(kernel.rows, kernel.dim)?;
                 let plan = kernel.rows.to_string();
                 Ok((softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device)?, plan))
             }
-            Operator::RmsNorm => {
+            RowOperator::RmsNorm => {
                 let mut kernel = rms_norm::plan(x.arg(), weight, y.arg(), self.eps)?;
                 kernel.rows = choose(kernel.rows, kernel.dim)?;
                 let plan = kernel.rows.to_string();
@@ -124,8 +124,8 @@ impl Problem {
         let rows = self.x.bytes.par_chunks(row_bytes).map(|bytes| {
             let row = decode(self.x.dtype, bytes);
             match self.operator {
-                Operator::Softmax => softmax::reference::softmax(&row),
-                Operator::RmsNorm => rms_norm::reference::rms_norm(&row, weight.as_deref(), self.eps.into()),
+                RowOperator::Softmax => softmax::reference::softmax(&row),
+                RowOperator::RmsNorm => rms_norm::reference::rms_norm(&row, weight.as_deref(), self.eps.into()),
             }
         });
         rows.flatten_iter().collect()

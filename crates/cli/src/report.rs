@@ -30,6 +30,8 @@ pub(crate) struct KernelReport {
     pub(crate) compile_ms: f64,
     pub(crate) registers: Option<u32>,
     pub(crate) spill_bytes: Option<u32>,
+    /// The assembler's.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// What running it took.
@@ -73,6 +75,7 @@ impl fmt::Display for Report {
                 (Some(r), None) => writeln!(f, " ({r} registers)")?,
                 _ => writeln!(f)?,
             }
+            k.warnings.iter().try_for_each(|warning| writeln!(f, "  warning  {warning}"))?;
         }
         match &self.run {
             RunReport::Card { microseconds, bytes, gigabytes_per_second, share_of_copy, copy_microseconds } => {

@@ -146,7 +146,8 @@ fn describe(bound: &Bound, plan: String) -> Option<KernelReport> {
         ptx_ms: loaded.compiled.lower_time.as_secs_f64() * 1e3,
         compile_ms: report.time.as_secs_f64() * 1e3,
         registers: report.registers,
-        spill_bytes: report.spills.map(|(stores, loads)| stores + loads),
+        spill_bytes: report.spills.map(|s| s.stores + s.loads),
+        warnings: report.warnings.iter().map(ToString::to_string).collect(),
     })
 }
 

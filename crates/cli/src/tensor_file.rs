@@ -37,6 +37,18 @@ pub(crate) fn read(path: &Path, name: Option<&str>) -> Result<Tensor, FileError>
     }
 }
 
+/// The same, for those who compute with f32, f16 or bf16 only.
+pub(crate) fn read_float(path: &Path, name: Option<&str>) -> Result<Tensor, FileError> {
+    let tensor = read(path, name)?;
+    match tensor.dtype {
+        DType::F32 | DType::F16 | DType::BF16 => Ok(tensor),
+        other => {
+            let problem = Problem::DType { got: other.to_string(), expected: "f32, f16 or bf16" };
+            Err(FileError::new(path, problem))
+        }
+    }
+}
+
 /// Writes a tensor, as `name` where the file has names. Gives the dtype that it was written as: `.npy` has no bf16, so
 /// that becomes f32, which holds every bf16 value.
 pub(crate) fn write(path: &Path, name: &str, tensor: &Tensor) -> Result<DType, FileError> {

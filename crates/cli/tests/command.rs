@@ -144,7 +144,10 @@ fn doctor_says_what_is_missing_and_what_it_costs() {
 #[test]
 fn bad_input_is_named_in_one_line() {
     refused(&["run", "sofmax", "--random", "1x1"], "there is no operator `sofmax`; did you mean `softmax`?");
-    refused(&["run", "attention", "--random", "1x1"], "there is no operator `attention`; there are softmax, rms_norm");
+    refused(
+        &["run", "attention", "--random", "1x1"],
+        "there is no operator `attention`; there are softmax, rms_norm, gemm",
+    );
     refused(
         &["run", "softmax", "--input", "no/such.npy"],
         "no/such.npy: can not be read: No such file or directory (os error 2)",

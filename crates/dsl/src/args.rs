@@ -89,7 +89,10 @@ enum Entry {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum ExtentFact {
     Fixed(usize),
-    Dynamic,
+    /// Of the dense mode a divisor is known, so that whole vectors are inside or outside; of others it is 1.
+    Dynamic {
+        divisor: u32,
+    },
 }
 
 /// Divisors are capped at 16 elements: finer facts would only make more kernels.
@@ -177,7 +180,7 @@ impl Arguments {
                     if first {
                         self.push(&(n as u32).to_le_bytes());
                     }
-                    ExtentFact::Dynamic
+                    ExtentFact::Dynamic { divisor: if i + 1 == modes.len() { gcd(n as i64, 16) as u32 } else { 1 } }
                 }
             };
             let stride = t.strides[i];
@@ -193,7 +196,8 @@ impl Arguments {
             };
             facts.push((extent, fact, stride_fact));
         }
-        let align = gcd(t.address as i64, 16).max(bytes as i64) as u32;
+        // What the widest access wants.
+        let align = gcd(t.address as i64, 32).max(bytes as i64) as u32;
         self.tensors.push((name, t.clone(), output));
         self.signature.entries.push(Entry::Tensor { name, dtype: t.dtype, align, modes: facts, read_only });
     }
@@ -332,8 +336,13 @@ impl Receiver {
             let known = self.extents.iter().find(|e| e.0 == extent).map(|e| e.1);
             let dim = match (fact, known) {
                 (ExtentFact::Fixed(n), _) => Dim::from(n),
-                (ExtentFact::Dynamic, Some(d)) => d,
-                (ExtentFact::Dynamic, None) => Dim::from(self.parameter::<U32>(extent.into(), None)),
+                (ExtentFact::Dynamic { divisor }, Some(Dim::Dynamic { value, divisor: known })) => {
+                    Dim::Dynamic { value, divisor: known.max(divisor.into()) }
+                }
+                (ExtentFact::Dynamic { .. }, Some(d)) => d,
+                (ExtentFact::Dynamic { divisor }, None) => {
+                    Dim::Dynamic { value: self.parameter(extent.into(), None), divisor: divisor.into() }
+                }
             };
             if known.is_none() {
                 self.extents.push((extent, dim));

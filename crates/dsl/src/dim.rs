@@ -1,5 +1,6 @@
 //! Extents and strides: Rust numbers where they are known when the kernel is traced, run-time values where not.
 
+use crate::cast::Cast;
 use crate::trace::emit;
 use crate::value::{Scalar, U32, U64};
 use std::ops::{Add, Div, Mul, Rem};
@@ -156,6 +157,11 @@ pub enum Stride {
 }
 
 impl Stride {
+    /// The number, when it is known now.
+    pub fn known(self) -> Option<i64> {
+        if let Stride::Static(n) = self { Some(n) } else { None }
+    }
+
     /// A number that divides it for sure; 0 for 0.
     pub fn divisor(self) -> i64 {
         match self {

@@ -116,10 +116,22 @@ impl<T: Bundle> Var<T> {
 /// `if`, for its effect; [`When::otherwise`] adds the `else`.
 #[track_caller]
 pub fn when(condition: Bool, then: impl Fn()) -> When {
+    conditional(condition, false, then)
+}
+
+/// The same, where the author promises that all threads of the block go the same way: barriers may stand inside. The
+/// emulator says so when they do not.
+#[track_caller]
+pub fn when_uniform(condition: Bool, then: impl Fn()) -> When {
+    conditional(condition, true, then)
+}
+
+#[track_caller]
+fn conditional(condition: Bool, uniform: bool, then: impl Fn()) -> When {
     let then = block(then);
     let at = with(|t| t.position());
     let clean = !condition.h.is_poison();
-    effect(Op::If { uniform: false, then, otherwise: vec![] }, &[condition.h]);
+    effect(Op::If { uniform, then, otherwise: vec![] }, &[condition.h]);
     When { at: clean.then_some(at) }
 }
 
@@ -195,6 +207,16 @@ pub fn break_if(condition: Bool) {
         effect(Op::BreakIf, &[condition.h]);
     } else {
         mistake("`break_if` outside of a run-time loop", &[], "repeat(|| { …; break_if(done); })");
+    }
+}
+
+/// Goes on with the next pass of the innermost run-time loop when the condition holds.
+#[track_caller]
+pub fn continue_if(condition: Bool) {
+    if with(|t| t.in_loop()) {
+        effect(Op::ContinueIf, &[condition.h]);
+    } else {
+        mistake("`continue_if` outside of a run-time loop", &[], "for i in range(0, n) { continue_if(skip); … }");
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::args::{Arguments, Params, Receiver, Signature};
 use crate::argument_error::ArgumentError;
 use crate::tma::TensorMap;
-use crate::trace::trace_with_maps;
+use crate::trace::{Tracing, trace_for};
 use std::time::{Duration, Instant};
 use warpsmith_ir::{Kernel as Program, LowerError, LowerOptions, Module, Verified};
 use warpsmith_types::{Report, Target};
@@ -19,12 +19,56 @@ pub struct Launch {
     ///
     /// [`wait_for_upstream`]: crate::wait_for_upstream
     pub pdl: bool,
+    /// Blocks in a cluster, when there are clusters. The grid is a multiple of it.
+    pub cluster: Option<[usize; 3]>,
+    /// Whether all blocks must run at once, as a [`GridBarrier`](crate::GridBarrier) needs: more are refused.
+    pub cooperative: bool,
+    /// Registers that a thread may have (`.maxnreg`).
+    pub max_registers: Option<usize>,
+    /// Blocks that shall fit on a multiprocessor (`.minnctapersm`).
+    pub min_blocks: Option<usize>,
 }
 
 impl Launch {
     /// A one-dimensional grid of blocks of 128 threads.
     pub fn grid(blocks: usize) -> Launch {
-        Launch { grid: [blocks, 1, 1], block: [128, 1, 1], pdl: false }
+        Launch::grid_3d([blocks, 1, 1])
+    }
+
+    /// A three-dimensional grid of blocks of 128 threads.
+    pub fn grid_3d(grid: [usize; 3]) -> Launch {
+        let (cluster, max_registers, min_blocks) = (None, None, None);
+        Launch { grid, block: [128, 1, 1], pdl: false, cluster, cooperative: false, max_registers, min_blocks }
+    }
+
+    /// With three-dimensional blocks.
+    pub fn block_3d(self, block: [usize; 3]) -> Launch {
+        Launch { block, ..self }
+    }
+
+    /// In one-dimensional clusters of `blocks` (sm_90). One alone is no cluster.
+    pub fn cluster(self, blocks: usize) -> Launch {
+        self.cluster_3d([blocks, 1, 1])
+    }
+
+    /// In three-dimensional clusters (sm_90).
+    pub fn cluster_3d(self, cluster: [usize; 3]) -> Launch {
+        Launch { cluster: (cluster != [1, 1, 1]).then_some(cluster), ..self }
+    }
+
+    /// With all blocks at once.
+    pub fn cooperative(self) -> Launch {
+        Launch { cooperative: true, ..self }
+    }
+
+    /// With at most so many registers a thread.
+    pub fn max_registers(self, registers: usize) -> Launch {
+        Launch { max_registers: Some(registers), ..self }
+    }
+
+    /// With so many blocks on a multiprocessor at least.
+    pub fn min_blocks(self, blocks: usize) -> Launch {
+        Launch { min_blocks: Some(blocks), ..self }
     }
 
     /// With one-dimensional blocks of `threads`.
@@ -91,7 +135,7 @@ pub struct Compiled {
     pub lower_time: Duration,
 }
 
-/// Traces a kernel for a signature, without passes: the program, and the tensor maps that it asks for.
+/// Traces a kernel for a signature and a target, without passes: the program, and the tensor maps that it asks for.
 ///
 /// # Errors
 /// A [`Report`] of the mistakes in the body.
@@ -99,12 +143,16 @@ pub fn trace_kernel<K: Kernel>(
     kernel: &K,
     signature: &Signature,
     launch: &Launch,
+    options: Tracing,
 ) -> Result<(Program, Vec<TensorMap>), Report> {
     let name: String =
         kernel.name().chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
     let body = || kernel.body(K::Args::receive(&mut Receiver::new(signature)));
-    let (mut program, maps) = trace_with_maps(&name, body)?;
+    let (mut program, maps) = trace_for(&name, options, body)?;
     program.block = Some(launch.block.map(|n| n as u32));
+    program.cluster = launch.cluster.map(|c| c.map(|n| n as u32)).or(program.cluster);
+    program.max_registers = launch.max_registers.map(|n| n as u32).or(program.max_registers);
+    program.min_blocks = launch.min_blocks.map(|n| n as u32).or(program.min_blocks);
     Ok((program, maps))
 }
 
@@ -118,16 +166,30 @@ pub fn compile<K: Kernel>(
     launch: &Launch,
     target: Target,
 ) -> Result<Compiled, CompileError> {
+    compile_with(kernel, arguments, launch, Tracing { target, ..Tracing::default() })
+}
+
+/// The same, with messages and assertions if wanted.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_with<K: Kernel>(
+    kernel: &K,
+    arguments: &Arguments,
+    launch: &Launch,
+    options: Tracing,
+) -> Result<Compiled, CompileError> {
     if !arguments.errors().is_empty() {
         return Err(CompileError::Arguments(arguments.errors().to_vec()));
     }
     let start = Instant::now();
-    let (program, tensor_maps) = trace_kernel(kernel, arguments.signature(), launch).map_err(CompileError::Body)?;
+    let (program, tensor_maps) =
+        trace_kernel(kernel, arguments.signature(), launch, options).map_err(CompileError::Body)?;
     let trace_time = start.elapsed();
     let start = Instant::now();
     let mut program = Verified::new(program).map_err(CompileError::Invalid)?;
     program.optimize();
-    let module = program.lower(&LowerOptions { target, line_info: true })?;
+    let module = program.lower(&LowerOptions { target: options.target, line_info: true })?;
     let program = program.into_kernel();
     let entry = program.name.clone();
     Ok(Compiled { program, module, entry, tensor_maps, trace_time, lower_time: start.elapsed() })

@@ -14,115 +14,217 @@
 //! | [`dim`], [`tensor`], [`tv`], [`part`] | extents, views, thread-value layouts, a thread's part |
 //! | [`frag`], [`shared`], [`reduce`] | registers, shared memory, reductions |
 //! | [`warp`], [`barrier`] | what lanes do together; how threads, blocks and engines wait for each other |
-//! | [`smem`], [`pipeline`], [`wgmma`], [`roles`], [`schedule`], [`output`] | a Hopper matrix kernel: shared tiles, TMA rings, MMAs, warp roles, persistent tiles, the way out |
+//! | [`smem`], [`pipeline`], [`wgmma`], [`warpgroup`], [`roles`], [`schedule`], [`output`] | a Hopper matrix kernel: shared tiles, TMA rings, MMAs, warp roles, persistent tiles, the way out |
+//! | [`cute`] | tensors with layouts, tiled copies, tiled matrix instructions |
 //! | [`args`], [`kernel`] | arguments, signatures, the [`Kernel`] trait, compiling |
 
 pub mod args;
 mod argument_error;
+pub mod atomic;
 pub mod barrier;
 mod bits;
+pub mod bulk;
 pub mod bundle;
+pub mod cast;
+pub mod cluster;
+pub mod cute;
+pub mod debug;
 pub mod dim;
+pub mod fence;
 pub mod flow;
 pub mod frag;
+pub mod grid;
+pub mod inline;
 pub mod kernel;
 mod machine;
 mod math;
+mod matrix_descriptor;
+pub mod mbarrier;
+mod multimem;
+pub mod narrow;
 pub mod output;
+pub mod packed;
 pub mod part;
 pub mod pipeline;
+pub mod pointer;
+mod precise;
 pub mod reduce;
 mod replay;
 pub mod roles;
+pub mod rounding;
 pub mod schedule;
 pub mod shared;
 pub mod smem;
+mod software;
+pub mod spin;
 pub mod tensor;
+pub mod tensor_map;
 pub mod thread;
 mod tma;
 pub mod trace;
 pub mod tv;
 pub mod value;
 pub mod warp;
+pub mod warpgroup;
 pub mod wgmma;
 
 pub use args::{Arguments, DeviceId, Extent, Params, Receiver, Signature, TensorArg};
 pub use argument_error::ArgumentError;
+pub use atomic::Atomic;
 pub use barrier::{
-    Mbarrier, Mbarriers, arrive_named, fence_async_shared, fence_barrier_init, sleep_nanoseconds, sync_cluster,
-    sync_named,
+    arrive_cluster, arrive_cluster_relaxed, arrive_named, sleep_nanoseconds, sync_cluster, sync_named,
+    sync_threads_all, sync_threads_any, sync_threads_count, wait_cluster,
 };
+pub use bulk::{Bulk, commit_bulk, wait_bulk, wait_bulk_read};
+pub use cast::Cast;
+pub use cluster::{block_in_cluster, cluster_blocks, cluster_count, cluster_idx, cluster_rank, cluster_size};
+pub use debug::Messages;
 pub use dim::{Dim, Stride};
-pub use flow::{Var, branch, break_if, exit_if, range, repeat, select, var, when};
+pub use fence::{
+    Proxied, acquire_tensor_map, fence, fence_alias, fence_async, fence_async_shared, fence_barrier_init,
+    fence_sequential, release_tensor_map,
+};
+pub use flow::{Var, branch, break_if, continue_if, exit_if, range, repeat, select, var, when, when_uniform};
 pub use frag::{Frag, Stored};
-pub use kernel::{CompileError, Compiled, Kernel, Launch, compile, trace_kernel};
+pub use grid::GridBarrier;
+pub use inline::{Effect, InlinePtx, inline_ptx};
+pub use kernel::{CompileError, Compiled, Kernel, Launch, compile, compile_with, trace_kernel};
+pub use mbarrier::{Mbarrier, Mbarriers, Phase, RemoteMbarrier};
+pub use narrow::{BF16, E4M3, E5M2, E8M0, F16, I8, I16, U8, U16};
 pub use output::TmaOutput;
+pub use packed::{BF16x2, E2M1x2, E4M3x2, E5M2x2, E8M0x2, F16x2, F32x2};
 pub use part::Part;
 pub use pipeline::{Fill, Full, TmaRing};
+pub use pointer::{CachePolicy, Element, Eviction, Order, Pointer};
 pub use reduce::{Reduce, RowGroup, row_reduce, warp_reduce};
 pub use roles::{Group, Registers, warp_roles};
-pub use schedule::{TileAt, TileSchedule};
+pub use rounding::{Pair, Rounded, Rounding, pair};
+pub use schedule::{AtomicSchedule, TileAt, TileSchedule};
 pub use shared::Shared;
 pub use smem::SmemTile;
-pub use tensor::Tensor;
+pub use spin::{Spin, spin};
+pub use tensor::{Coordinates, Tensor};
+pub use tensor_map::TensorMapCopy;
 pub use thread::{
     block_idx, block_size, grid_size, lane_idx, launch_dependents, sync_threads, thread_idx, wait_for_upstream,
 };
-pub use tma::TensorMap;
-pub use trace::{helper, trace};
+pub use tma::{Span, TensorMap, TmaTensor};
+pub use trace::{Tracing, helper, target, trace, trace_with};
 pub use tv::Tv;
-pub use value::{Bool, I32, I64, Number, Scalar, U32, U64};
+pub use value::{Bool, F32, F64, I32, I64, Number, Scalar, U32, U64};
 pub use warp::{
-    active_lanes, all_lanes, any_lane, ballot, elect, match_lanes, shuffle_down, shuffle_from, shuffle_up, shuffle_xor,
-    sync_warp, warp_idx,
+    Lanes, active_lanes, all_lanes, any_lane, ballot, elect, is_uniform, lanes, lanes_below, match_all_lanes,
+    match_lanes, shuffle_down, shuffle_from, shuffle_up, shuffle_xor, sync_warp, warp_idx,
 };
+pub use warpgroup::{RegisterA, WarpgroupMma};
+pub use warpsmith_ir::access::{Cache, L1, L2, Prefetch, Scope};
 pub use warpsmith_macros::KernelArgs;
 pub use warpsmith_types::{DType, Report, Target};
 pub use wgmma::{Acc, Mma, Pending};
 
 /// The dtypes as constants: `F32` is a handle's type and, here, the dtype of the same name.
+#[allow(non_upper_case_globals)]
 pub mod dtypes {
     pub use warpsmith_types::DType;
 
-    /// binary32.
-    pub const F32: DType = DType::F32;
-    /// bfloat16.
-    pub const BF16: DType = DType::BF16;
-    /// binary16.
-    pub const F16: DType = DType::F16;
+    macro_rules! constants {
+        ($($(#[$doc:meta])* $name:ident)*) => {$(
+            $(#[$doc])*
+            pub const $name: DType = DType::$name;
+        )*};
+    }
+    constants! {
+        /// binary64.
+        F64
+        /// binary32.
+        F32
+        /// bfloat16.
+        BF16
+        /// binary16.
+        F16
+        /// 8-bit float, 4 exponent bits.
+        E4M3
+        /// 8-bit float, 5 exponent bits.
+        E5M2
+        /// Two 4-bit floats in a byte.
+        E2M1x2
+        /// A power of two.
+        E8M0
+        /// Signed, 64 bits.
+        I64
+        /// Signed, 32 bits.
+        I32
+        /// Signed, 16 bits.
+        I16
+        /// Signed, 8 bits.
+        I8
+        /// Unsigned, 64 bits.
+        U64
+        /// Unsigned, 32 bits.
+        U32
+        /// Unsigned, 16 bits.
+        U16
+        /// Unsigned, 8 bits.
+        U8
+    }
 }
 
 /// What a kernel file imports. Nothing here may be called `Copy`, `Fn`, `Box`, …: a glob hides std's own prelude.
 pub mod prelude {
     pub use crate::args::{Arguments, DeviceId, Params, TensorArg};
+    pub use crate::atomic::Atomic;
     pub use crate::barrier::{
-        Mbarrier, Mbarriers, arrive_named, fence_async_shared, fence_barrier_init, sync_cluster, sync_named,
+        arrive_cluster, arrive_cluster_relaxed, arrive_named, sleep_nanoseconds, sync_cluster, sync_named,
+        sync_threads_all, sync_threads_any, sync_threads_count, wait_cluster,
     };
+    pub use crate::bulk::{Bulk, commit_bulk, wait_bulk, wait_bulk_read};
     pub use crate::bundle::Bundle;
+    pub use crate::cast::Cast;
+    pub use crate::cluster::{
+        block_in_cluster, cluster_blocks, cluster_count, cluster_idx, cluster_rank, cluster_size,
+    };
     pub use crate::dim::Dim;
-    pub use crate::dtypes::{BF16, F16, F32};
-    pub use crate::flow::{Var, branch, break_if, exit_if, range, repeat, select, var, when};
+    pub use crate::dtypes::*;
+    pub use crate::fence::{
+        Proxied, fence, fence_alias, fence_async, fence_async_shared, fence_barrier_init, fence_sequential,
+    };
+    pub use crate::flow::{
+        Var, branch, break_if, continue_if, exit_if, range, repeat, select, var, when, when_uniform,
+    };
     pub use crate::frag::Frag;
+    pub use crate::grid::GridBarrier;
+    pub use crate::inline::inline_ptx;
     pub use crate::kernel::{Kernel, Launch};
+    pub use crate::mbarrier::{Mbarrier, Mbarriers, RemoteMbarrier};
+    pub use crate::narrow::{BF16, E4M3, E5M2, E8M0, F16, I8, I16, U8, U16};
     pub use crate::output::TmaOutput;
+    pub use crate::packed::{BF16x2, E2M1x2, E4M3x2, E5M2x2, E8M0x2, F16x2, F32x2};
     pub use crate::pipeline::TmaRing;
+    pub use crate::pointer::{CachePolicy, Element, Eviction, Order, Pointer};
     pub use crate::reduce::{Reduce, Reduce::*, RowGroup, row_reduce, warp_reduce};
     pub use crate::roles::{Group, Registers, warp_roles};
+    pub use crate::rounding::{Rounding, pair};
     pub use crate::schedule::{TileAt, TileSchedule};
     pub use crate::shared::Shared;
     pub use crate::smem::SmemTile;
+    pub use crate::spin::spin;
     pub use crate::tensor::Tensor;
+    pub use crate::tensor_map::TensorMapCopy;
     pub use crate::thread::{
         block_idx, block_size, grid_size, lane_idx, launch_dependents, sync_threads, thread_idx, wait_for_upstream,
     };
-    pub use crate::trace::{helper, trace};
+    pub use crate::tma::{Span, TmaTensor};
+    pub use crate::trace::{helper, target, trace};
     pub use crate::tv::Tv;
-    pub use crate::value::{Bool, F32, I32, I64, U32, U64};
+    pub use crate::value::{Bool, F32, F64, I32, I64, U32, U64};
     pub use crate::warp::{
-        active_lanes, all_lanes, any_lane, ballot, elect, match_lanes, shuffle_down, shuffle_from, shuffle_up,
-        shuffle_xor, sync_warp, warp_idx,
+        Lanes, active_lanes, all_lanes, any_lane, ballot, elect, is_uniform, lanes, lanes_below, match_all_lanes,
+        match_lanes, shuffle_down, shuffle_from, shuffle_up, shuffle_xor, sync_warp, warp_idx,
     };
+    pub use crate::warpgroup::{RegisterA, WarpgroupMma};
     pub use crate::wgmma::{Acc, Mma};
+    pub use crate::{device_assert, device_print};
+    pub use warpsmith_ir::access::{Cache, L1, L2, Prefetch, Scope};
     pub use warpsmith_macros::KernelArgs;
-    pub use warpsmith_types::DType;
+    pub use warpsmith_types::Target;
 }

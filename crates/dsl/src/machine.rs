@@ -52,11 +52,25 @@ impl Ptx {
         self.place(slot)
     }
 
+    /// `{…}` of results.
+    pub(crate) fn results(mut self, types: &[Type]) -> Ptx {
+        let first = self.results.len() as u8;
+        self.results.extend_from_slice(types);
+        self.place(Slot::results(first..first + types.len() as u8))
+    }
+
     /// `_|p`: only the predicate is wanted.
     pub(crate) fn predicate(mut self) -> Ptx {
         self.results.push(Type::Bool);
         let slot = Slot::Result(self.results.len() as u8 - 1);
         self.place(Slot::Pair(Box::new(Slot::Sink), Box::new(slot)))
+    }
+
+    /// `d|p`, of which only the predicate is wanted, where PTX has no `_` for `d`.
+    pub(crate) fn with_predicate(mut self, ty: Type) -> Ptx {
+        let first = self.results.len() as u8;
+        self.results.extend([ty, Type::Bool]);
+        self.place(Slot::pair(Slot::Result(first), Slot::Result(first + 1)))
     }
 
     /// `_`.
@@ -79,6 +93,12 @@ impl Ptx {
     /// `{…}` of mutable registers, read and written.
     pub(crate) fn registers(self, first: RegisterId, count: usize) -> Ptx {
         let all = (first.0..first.0 + count as u32).map(|r| Slot::Register(RegisterId(r))).collect();
+        self.place(Slot::Vector(all))
+    }
+
+    /// `{…}` of mutable registers, wherever they are.
+    pub(crate) fn register_list(self, all: &[RegisterId]) -> Ptx {
+        let all = all.iter().map(|&r| Slot::Register(r)).collect();
         self.place(Slot::Vector(all))
     }
 

@@ -2,8 +2,9 @@
 //! approximate (`.approx.ftz`), with the error stated.
 
 use crate::machine::{Ptx, ptx};
-use crate::value::{F32, LOG2_E};
-use warpsmith_ir::Type;
+use crate::trace::emit;
+use crate::value::{F32, F64, LOG2_E, U64};
+use warpsmith_ir::{Op, Type, Unary};
 
 impl F32 {
     #[track_caller]
@@ -46,7 +47,52 @@ functions! {
     saturate "cvt.sat.f32.f32";
 }
 
+impl F64 {
+    /// √x, correctly rounded.
+    #[track_caller]
+    pub fn sqrt_exact(self) -> F64 {
+        F64 { h: emit(Op::Unary(Unary::Sqrt), &[self.h], Type::F64) }
+    }
+
+    /// 1/x, correctly rounded.
+    #[track_caller]
+    pub fn rcp_exact(self) -> F64 {
+        F64 { h: emit(Op::Unary(Unary::Rcp), &[self.h], Type::F64) }
+    }
+
+    /// |x|.
+    #[track_caller]
+    pub fn abs(self) -> F64 {
+        F64 { h: emit(Op::Unary(Unary::Abs), &[self.h], Type::F64) }
+    }
+
+    /// `self · b + c`, rounded once.
+    #[track_caller]
+    pub fn mul_add(self, b: impl Into<F64>, c: impl Into<F64>) -> F64 {
+        F64 { h: emit(Op::Fma, &[self.h, b.into().h, c.into().h], Type::F64) }
+    }
+
+    /// Its bits.
+    #[track_caller]
+    pub fn to_bits(self) -> U64 {
+        U64 { h: emit(Op::Bitcast, &[self.h], Type::U64) }
+    }
+
+    /// The float of these bits.
+    #[track_caller]
+    pub fn from_bits(bits: U64) -> F64 {
+        F64 { h: emit(Op::Bitcast, &[bits.h], Type::F64) }
+    }
+}
+
 impl F32 {
+    /// The quotient, approximate: within 2.5 ulp for normal numbers and |b| below 2¹²⁶ (`div.full`).
+    #[track_caller]
+    pub fn div_approximate(self, b: impl Into<F32>) -> F32 {
+        let b = b.into();
+        F32 { h: ptx("div.full.f32").result(Type::F32).arg(self.h).arg(b.h).value() }
+    }
+
     /// The larger of both; a NaN stays.
     #[track_caller]
     pub fn max_nan(self, rhs: impl Into<F32>) -> F32 {

@@ -1,6 +1,7 @@
 //! The way out of a matrix kernel: from accumulators through shared memory to global memory, by TMA.
 
-use crate::barrier::{fence_async_shared, sync_named};
+use crate::barrier::sync_named;
+use crate::fence::fence_async_shared;
 use crate::flow::when;
 use crate::frag::Frag;
 use crate::machine::ptx;

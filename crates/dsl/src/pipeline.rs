@@ -3,9 +3,10 @@
 //! Misuse that Rust's types catch: freeing a stage that a pending MMA reads (borrowed), keeping a stage's tile after the
 //! stage (lifetime), not answering a drained stage with an MMA (the closure must return one).
 
-use crate::barrier::{Mbarriers, fence_barrier_init};
 use crate::dim::Dim;
+use crate::fence::fence_barrier_init;
 use crate::flow::{Var, range, select, var, when};
+use crate::mbarrier::Mbarriers;
 use crate::roles::Group;
 use crate::smem::{MatrixAt, PANEL, SmemTile};
 use crate::tensor::{Coord, Tensor};
@@ -33,19 +34,29 @@ pub struct TmaRing<const N: usize> {
 
 /// Where a role is in the ring: a stage, and the parity of its phase.
 #[derive(Clone, Copy)]
-struct Place {
+pub(crate) struct Place {
     index: Var<U32>,
     parity: Var<U32>,
 }
 
 impl Place {
     #[track_caller]
-    fn new(parity: usize) -> Self {
+    pub(crate) fn new(parity: usize) -> Self {
         Place { index: var(U32::from(0)), parity: var(U32::from(parity)) }
     }
 
     #[track_caller]
-    fn advance(&self, stages: usize) {
+    pub(crate) fn index(&self) -> U32 {
+        self.index.get()
+    }
+
+    #[track_caller]
+    pub(crate) fn parity(&self) -> U32 {
+        self.parity.get()
+    }
+
+    #[track_caller]
+    pub(crate) fn advance(&self, stages: usize) {
         let next = self.index.get() + 1;
         let wraps = next.eq(stages);
         let parity = self.parity.get();

@@ -1,6 +1,7 @@
 //! Shared memory: arrays of a size known when traced.
 
 use crate::dim::Dim;
+use crate::pointer::{Element, Pointer};
 use crate::trace::{Handle, emit, with};
 use crate::value::{Scalar, U32};
 use std::marker::PhantomData;
@@ -12,15 +13,22 @@ use warpsmith_ir::{Access, Op, SharedId, SharedVariable, Space, Type};
 pub struct Shared<T> {
     id: SharedId,
     len: usize,
+    align: u32,
     element: PhantomData<(T, *const ())>,
 }
 
 impl<T: Scalar> Shared<T> {
     /// Declares `len` elements; their contents are undefined until written.
     pub fn new(name: &str, len: usize) -> Self {
+        Self::aligned(name, len, 16)
+    }
+
+    /// The same at a multiple of `align` bytes, a power of two: 128 for what bulk copies write.
+    pub fn aligned(name: &str, len: usize, align: usize) -> Self {
         let bytes = T::TYPE.bytes();
-        let variable = SharedVariable { name: name.into(), bytes: bytes * len as u32, align: bytes.max(16) };
-        Shared { id: with(|t| t.shared(variable)), len, element: PhantomData }
+        let align = bytes.max(align as u32);
+        let variable = SharedVariable { name: name.into(), bytes: bytes * len as u32, align };
+        Shared { id: with(|t| t.shared(variable)), len, align, element: PhantomData }
     }
 
     /// How many elements it has.
@@ -31,6 +39,16 @@ impl<T: Scalar> Shared<T> {
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Where an element is, for ordered accesses, atomic operations, vectors, copies and other blocks' sight.
+    #[track_caller]
+    pub fn at(&self, index: impl Into<Dim>) -> Pointer<T>
+    where
+        T: Element,
+    {
+        let base = U32 { h: emit(Op::SharedAddress(self.id), &[], Type::U32) };
+        Pointer::new(base.h, Space::Shared, self.align.into()).offset(index)
     }
 
     #[track_caller]

@@ -6,6 +6,7 @@ use crate::part::Part;
 use crate::trace::mistake;
 use crate::tv::Tv;
 use crate::value::{U32, U64};
+use smallvec::{SmallVec, smallvec};
 use std::panic::Location;
 use std::rc::Rc;
 use warpsmith_types::DType;
@@ -23,6 +24,28 @@ impl<A: Into<Dim>> Coord<1> for (A,) {
 impl<A: Into<Dim>, B: Into<Dim>> Coord<2> for (A, B) {
     fn dims(self) -> [Dim; 2] {
         [self.0.into(), self.1.into()]
+    }
+}
+
+/// Coordinates of any rank: tuples of Rust numbers, `U32` and `Dim`, mixed, or arrays of one of them.
+pub trait Coordinates {
+    /// One a mode.
+    fn dims(self) -> SmallVec<[Dim; 5]>;
+}
+macro_rules! coordinates {
+    ($(($($t:ident $i:tt),*))*) => {$(
+        impl<$($t: Into<Dim>),*> Coordinates for ($($t,)*) {
+            fn dims(self) -> SmallVec<[Dim; 5]> {
+                smallvec![$(self.$i.into()),*]
+            }
+        }
+    )*};
+}
+coordinates! { (A 0) (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) (A 0, B 1, C 2, D 3, E 4) }
+
+impl<T: Into<Dim>, const N: usize> Coordinates for [T; N] {
+    fn dims(self) -> SmallVec<[Dim; 5]> {
+        self.into_iter().map(Into::into).collect()
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::dim::Dim;
 use crate::machine::ptx;
 use crate::smem::SmemTile;
-use crate::tensor::{Coord, Tensor};
+use crate::tensor::{Coord, Coordinates, Tensor};
 use crate::trace::{Handle, mistake, with};
-use crate::value::U32;
+use crate::value::{U32, U64};
 use std::panic::Location;
 use warpsmith_ir::{Op, Type};
 use warpsmith_types::DType;
@@ -21,6 +21,101 @@ pub struct TensorMap {
     pub boxed: Vec<u32>,
     /// The span of the shared-memory swizzle in bytes.
     pub swizzle: u32,
+}
+
+/// The span that addresses in shared memory are swizzled in by a copy, so that rows do not meet bank conflicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Span {
+    /// None: the box lies dense.
+    None,
+    /// CuTe's `Swizzle<1,4,3>`.
+    Bytes32,
+    /// CuTe's `Swizzle<2,4,3>`.
+    Bytes64,
+    /// CuTe's `Swizzle<3,4,3>`.
+    Bytes128,
+}
+
+/// A tensor as TMA reads or writes it, in boxes: what [`Bulk::load_box`](crate::Bulk::load_box) and its kin take.
+pub struct TmaTensor {
+    map: Handle,
+    rank: usize,
+}
+
+impl TmaTensor {
+    /// Asks the launch for a map of `tensor` (a whole argument, rank 1 to 5) in boxes of these extents, in the order of
+    /// its modes. Rows of a box are a multiple of 16 bytes, and at most the swizzle's span.
+    #[track_caller]
+    pub fn new<const N: usize>(tensor: &Tensor, extents: [usize; N], swizzle: Span) -> TmaTensor {
+        let bytes = tensor.dtype.bytes();
+        let span = match swizzle {
+            Span::None => 0,
+            Span::Bytes32 => 32,
+            Span::Bytes64 => 64,
+            Span::Bytes128 => 128,
+        };
+        let row = extents.last().map_or(0, |n| n * bytes);
+        if tensor.is_view {
+            let message = format!("`{}` is a view: TMA takes the whole argument", tensor.name);
+            mistake(message, &[], "give the corner of the box instead");
+        } else if N != tensor.modes.len() || N == 0 || N > 5 {
+            let message = format!("`{}` has {} modes, the box {N}", tensor.name, tensor.modes.len());
+            mistake(message, &[], "give one extent a mode; TMA takes 1 to 5");
+        } else if extents.iter().any(|n| !(1..=256).contains(n)) {
+            mistake(format!("a box of {extents:?}"), &[], "each extent is 1 to 256");
+        } else if row % 16 != 0 || (span > 0 && row > span) {
+            let message = format!("rows of a box have {row} bytes, and the swizzle spans {span}");
+            mistake(message, &[], "a multiple of 16, and no more than the span of the swizzle");
+        } else if tensor.align % 16 != 0
+            || tensor.modes.iter().rev().skip(1).any(|m| m.stride.divisor().saturating_mul(bytes as i64) % 16 != 0)
+        {
+            let message = format!("`{}` is not known to be aligned to 16 bytes, rows included", tensor.name);
+            mistake(message, &[], "TMA needs it: let the plan refuse such arguments");
+        }
+        let boxed = extents.iter().rev().map(|&n| n as u32).collect();
+        let map = TensorMap { tensor: tensor.name.to_string(), dtype: tensor.dtype, boxed, swizzle: span as u32 };
+        let at = Location::caller();
+        let map = with(|t| {
+            let param = t.tensor_map(map);
+            t.record(Op::Param(param), &[], &[Type::U64], at)[0]
+        });
+        TmaTensor { map, rank: N }
+    }
+
+    /// The map of a tensor of `rank` modes in memory: one that was changed on the device.
+    pub fn at(map: U64, rank: usize) -> TmaTensor {
+        TmaTensor { map: map.h, rank }
+    }
+
+    /// The generic address of the map.
+    pub fn address(&self) -> U64 {
+        U64 { h: self.map }
+    }
+
+    /// Brings the map into its cache, before the first copy (`prefetch.tensormap`).
+    #[track_caller]
+    pub fn prefetch_map(&self) {
+        ptx("prefetch.tensormap").at(self.map).emit();
+    }
+
+    pub(crate) fn map(&self) -> Handle {
+        self.map
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The coordinates as the instruction takes them: the innermost first.
+    #[track_caller]
+    pub(crate) fn corner(&self, corner: impl Coordinates) -> Vec<Handle> {
+        let dims = corner.dims();
+        if dims.len() != self.rank {
+            let message = format!("{} coordinates of a box of {} modes", dims.len(), self.rank);
+            mistake(message, &[], "give one coordinate a mode");
+        }
+        dims.into_iter().rev().map(|d| U32::from(d).h).collect()
+    }
 }
 
 /// A tensor as TMA reads or writes it, in boxes of one panel of a shared tile.

@@ -3,6 +3,7 @@
 //! A thread-local stack of traces is the context of every operation. An operation borrows it for one step only, so the
 //! author's closures always run without it. Mistakes are collected; what a mistake gives is *poison*, which is silent.
 
+use crate::debug::Messages;
 use crate::replay::difference;
 use crate::tma::TensorMap;
 use rustc_hash::FxHashMap;
@@ -12,7 +13,7 @@ use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe, Location as RustLocation};
 use std::sync::Arc;
 use warpsmith_ir::{Block, Inst, Kernel, LocationId, Op, Param, RegisterId, SharedId, SharedVariable, Type, Value};
-use warpsmith_types::{DType, Diagnostic, Inlined, Location, Report};
+use warpsmith_types::{DType, Diagnostic, Inlined, Location, Report, Target};
 
 /// A place in the author's source.
 pub type Loc = &'static RustLocation<'static>;
@@ -80,6 +81,8 @@ pub(crate) struct Trace {
     shared_cursor: usize,
     /// The tensor maps that the host must pass, with their parameters.
     tensor_maps: Vec<(u32, TensorMap)>,
+    target: Target,
+    pub(crate) messages: Messages,
 }
 
 /// A helper that is running, and the chain of calls that led to it.
@@ -150,7 +153,7 @@ pub(crate) fn loop_block(f: impl FnOnce()) -> Block {
 }
 
 impl Trace {
-    fn new(name: &str, id: u32, passes: usize) -> Trace {
+    fn new(name: &str, options: Tracing, id: u32, passes: usize) -> Trace {
         Trace {
             id,
             kernel: Kernel { name: name.into(), ..Kernel::default() },
@@ -165,6 +168,8 @@ impl Trace {
             errors: vec![],
             shared_cursor: 0,
             tensor_maps: vec![],
+            target: options.target,
+            messages: options.messages,
         }
     }
 
@@ -388,12 +393,47 @@ pub fn helper<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
 /// # Errors
 /// A [`Report`] of every mistake, each with its place in the author's source.
 pub fn trace(name: &str, body: impl Fn()) -> Result<Kernel, Report> {
-    trace_with_maps(name, body).map(|(kernel, _)| kernel)
+    trace_with(name, Tracing::default(), body)
+}
+
+/// The same for a target, with messages if wanted.
+///
+/// # Errors
+/// As [`trace`].
+pub fn trace_with(name: &str, options: Tracing, body: impl Fn()) -> Result<Kernel, Report> {
+    trace_for(name, options, body).map(|(kernel, _)| kernel)
+}
+
+/// What a trace is told besides the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tracing {
+    /// The target that is compiled for.
+    pub target: Target,
+    /// Whether messages and assertions are compiled in.
+    pub messages: Messages,
+}
+
+impl Default for Tracing {
+    fn default() -> Tracing {
+        Tracing { target: Target::SM_90A, messages: Messages::Off }
+    }
+}
+
+/// The target that the kernel is compiled for: a Rust value, so that a Rust `if` takes the instructions that it has.
+///
+/// ```
+/// # use warpsmith_dsl::{prelude::*, Target};
+/// # trace("example", || {
+/// let lanes = if target().has(Target::SM_100A) { 8 } else { 4 };
+/// # }).unwrap();
+/// ```
+pub fn target() -> Target {
+    with(|t| t.target)
 }
 
 /// The same, with the tensor maps that a launch must pass behind the arguments, in this order.
-pub(crate) fn trace_with_maps(name: &str, body: impl Fn()) -> Result<(Kernel, Vec<TensorMap>), Report> {
-    let ((program, maps), (again, _)) = match (run(name, &body, 1), run(name, &body, 2)) {
+pub(crate) fn trace_for(name: &str, options: Tracing, body: impl Fn()) -> Result<(Kernel, Vec<TensorMap>), Report> {
+    let ((program, maps), (again, _)) = match (run(name, options, &body, 1), run(name, options, &body, 2)) {
         (Ok(program), Ok(again)) => (program, again),
         (Err(mut report), Err(again)) => {
             for d in again.diagnostics {
@@ -426,7 +466,7 @@ impl Drop for Pop {
     }
 }
 
-fn run(name: &str, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<TensorMap>), Report> {
+fn run(name: &str, options: Tracing, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<TensorMap>), Report> {
     static HOOK: std::sync::Once = std::sync::Once::new();
     HOOK.call_once(|| {
         let before = panic::take_hook();
@@ -440,7 +480,7 @@ fn run(name: &str, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<Tenso
     });
     let id = TRACES.get() + 1;
     TRACES.set(id);
-    STACK.with(|s| s.borrow_mut().push(Trace::new(name, id, passes)));
+    STACK.with(|s| s.borrow_mut().push(Trace::new(name, options, id, passes)));
     let pop = Pop;
     let outcome = panic::catch_unwind(AssertUnwindSafe(body));
     let (kernel, maps, mut diagnostics) = with(|t| {

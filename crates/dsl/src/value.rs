@@ -28,54 +28,59 @@ pub trait Number: Scalar + Add<Output = Self> {
 }
 
 macro_rules! scalar {
-    ($($(#[$doc:meta])* $name:ident: $host:ty, $bits:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($ty:ident): $host:ty, $bits:expr;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy)]
-        pub struct $name { pub(crate) h: Handle }
+        pub struct $name { pub(crate) h: $crate::trace::Handle }
 
-        impl Scalar for $name {
-            const TYPE: Type = Type::$name;
-            fn handle(self) -> Handle { self.h }
-            fn from_handle(h: Handle) -> Self { $name { h } }
+        impl $crate::value::Scalar for $name {
+            const TYPE: warpsmith_ir::Type = warpsmith_ir::Type::$ty;
+            fn handle(self) -> $crate::trace::Handle { self.h }
+            fn from_handle(h: $crate::trace::Handle) -> Self { $name { h } }
         }
 
-        impl Bundle for $name {
-            fn map(&self, f: &mut dyn FnMut(Handle) -> Handle) -> Self { $name { h: f(self.h) } }
+        impl $crate::bundle::Bundle for $name {
+            fn map(&self, f: &mut dyn FnMut($crate::trace::Handle) -> $crate::trace::Handle) -> Self {
+                $name { h: f(self.h) }
+            }
         }
 
         impl From<$host> for $name {
             #[track_caller]
             fn from(x: $host) -> $name {
                 let bits: fn($host) -> u64 = $bits;
-                $name { h: emit(Op::Const(bits(x)), &[], Type::$name) }
+                $name { h: $crate::trace::emit(warpsmith_ir::Op::Const(bits(x)), &[], warpsmith_ir::Type::$ty) }
             }
         }
     )*};
 }
+pub(crate) use scalar;
 
 scalar! {
     /// A 32-bit run-time float. The constant of the same name is its [`DType`](crate::DType): types and values have
     /// separate namespaces.
-    F32: f32, |x| u64::from(x.to_bits());
+    F32(F32): f32, |x| u64::from(x.to_bits());
+    /// A 64-bit run-time float.
+    F64(F64): f64, f64::to_bits;
     /// An unsigned 32-bit run-time integer; its Rust number is `usize`, of which the lower 32 bits count.
-    U32: usize, |x| x as u64 & 0xffff_ffff;
+    U32(U32): usize, |x| x as u64 & 0xffff_ffff;
     /// A signed 32-bit run-time integer.
-    I32: i32, |x| u64::from(x as u32);
+    I32(I32): i32, |x| u64::from(x as u32);
     /// An unsigned 64-bit run-time integer.
-    U64: u64, |x| x;
+    U64(U64): u64, |x| x;
     /// A signed 64-bit run-time integer.
-    I64: i64, |x| x as u64;
+    I64(I64): i64, |x| x as u64;
     /// A run-time truth value: `&`, `|`, `^`, `!`; never a Rust `bool`.
-    Bool: bool, u64::from;
+    Bool(Bool): bool, u64::from;
 }
 
 /// `impl $trait<$rhs> for $lhs` for every pair, each side becoming a `$t` first. One host type a handle (`usize` for
 /// `U32`): with two, the type of `x % 32` waits for integer fallback, and `(x % 32).lt(n)` does not compile (E0282).
 macro_rules! operators {
     ($t:ident: $($op:ident $trait:ident $method:ident),*; $($lhs:ident $rhs:ident),*) => {
-        operators!(@each $t ($($op $trait $method),*) $($lhs $rhs),*);
+        $crate::value::operators!(@each $t ($($op $trait $method),*) $($lhs $rhs),*);
     };
-    (@each $t:ident $ops:tt $($lhs:ident $rhs:ident),*) => { $(operators!(@pair $t $ops $lhs $rhs);)* };
+    (@each $t:ident $ops:tt $($lhs:ident $rhs:ident),*) => { $($crate::value::operators!(@pair $t $ops $lhs $rhs);)* };
     (@pair $t:ident ($($op:ident $trait:ident $method:ident),*) $lhs:ident $rhs:ident) => {$(
         impl $trait<$rhs> for $lhs {
             type Output = $t;
@@ -87,6 +92,8 @@ macro_rules! operators {
         }
     )*};
 }
+pub(crate) use operators;
+operators!(F64: Add Add add, Sub Sub sub, Mul Mul mul, Div Div div; F64 F64, F64 f64, f64 F64);
 operators!(F32: Add Add add, Sub Sub sub, Mul Mul mul, Div Div div; F32 F32, F32 f32, f32 F32);
 operators!(U32: Add Add add, Sub Sub sub, Mul Mul mul, Div Div div, Rem Rem rem, And BitAnd bitand, Or BitOr bitor,
     Xor BitXor bitxor, Shl Shl shl, Shr Shr shr; U32 U32, U32 usize, usize U32);
@@ -96,11 +103,38 @@ operators!(U64: Add Add add, Sub Sub sub, Mul Mul mul, Div Div div, Rem Rem rem,
     Xor BitXor bitxor; U64 U64, U64 u64, u64 U64);
 operators!(I64: Add Add add, Sub Sub sub, Mul Mul mul, Div Div div, Rem Rem rem, And BitAnd bitand, Or BitOr bitor,
     Xor BitXor bitxor; I64 I64, I64 i64, i64 I64);
+
+macro_rules! shifts {
+    ($($t:ident),*) => {$(
+        impl<R: Into<U32>> Shl<R> for $t {
+            type Output = $t;
+            #[track_caller]
+            fn shl(self, by: R) -> $t {
+                $t { h: emit(Op::Binary(Binary::Shl), &[self.h, by.into().h], Type::$t) }
+            }
+        }
+        impl<R: Into<U32>> Shr<R> for $t {
+            type Output = $t;
+            #[track_caller]
+            fn shr(self, by: R) -> $t {
+                $t { h: emit(Op::Binary(Binary::Shr), &[self.h, by.into().h], Type::$t) }
+            }
+        }
+    )*};
+}
+shifts!(I32, U64, I64);
 operators!(Bool: And BitAnd bitand, Or BitOr bitor, Xor BitXor bitxor; Bool Bool, Bool bool, bool Bool);
 
+/// The six comparisons of each type.
 macro_rules! comparisons {
-    ($($t:ident),*; $($method:ident $op:ident $doc:literal),*) => { comparisons!(@each ($($t),*) ($($method $op $doc),*)); };
-    (@each ($($t:ident),*) $methods:tt) => { $(comparisons!(@one $t $methods);)* };
+    ($($t:ident),*) => {
+        $crate::value::comparisons!(@each ($($t),*) (
+            lt Lt "`self < rhs`, at run time.", le Le "`self ≤ rhs`, at run time.",
+            gt Gt "`self > rhs`, at run time.", ge Ge "`self ≥ rhs`, at run time.",
+            eq Eq "`self = rhs`, at run time.", ne Ne "`self ≠ rhs`, at run time."
+        ));
+    };
+    (@each ($($t:ident),*) $methods:tt) => { $($crate::value::comparisons!(@one $t $methods);)* };
     (@one $t:ident ($($method:ident $op:ident $doc:literal),*)) => {
         impl $t {$(
             #[doc = $doc]
@@ -111,10 +145,8 @@ macro_rules! comparisons {
         )*}
     };
 }
-comparisons!(F32, U32, I32, U64, I64;
-    lt Lt "`self < rhs`, at run time.", le Le "`self ≤ rhs`, at run time.",
-    gt Gt "`self > rhs`, at run time.", ge Ge "`self ≥ rhs`, at run time.",
-    eq Eq "`self = rhs`, at run time.", ne Ne "`self ≠ rhs`, at run time.");
+pub(crate) use comparisons;
+comparisons!(F32, F64, U32, I32, U64, I64);
 
 macro_rules! extremes {
     ($($t:ident),*) => {$(
@@ -132,7 +164,8 @@ macro_rules! extremes {
         }
     )*};
 }
-extremes!(F32, U32, I32, U64, I64);
+pub(crate) use extremes;
+extremes!(F32, F64, U32, I32, U64, I64);
 
 impl Not for Bool {
     type Output = Bool;
@@ -153,33 +186,8 @@ macro_rules! negation {
         }
     )*};
 }
-negation!(F32, I32, I64);
-
-macro_rules! conversions {
-    ($($(#[$doc:meta])* $from:ident $method:ident $to:ident;)*) => {$(
-        impl $from {
-            $(#[$doc])*
-            #[track_caller]
-            pub fn $method(self) -> $to {
-                $to { h: emit(Op::Convert, &[self.h], Type::$to) }
-            }
-        }
-    )*};
-}
-conversions! {
-    /// The same number, wider.
-    U32 u64 U64;
-    /// The lower 32 bits.
-    U64 u32 U32;
-    /// The same number, wider.
-    I32 i64 I64;
-    /// The nearest float.
-    U32 f32 F32;
-    /// The nearest float.
-    I32 f32 F32;
-    /// Truncated towards zero, clamped to the range; NaN gives 0.
-    F32 i32 I32;
-}
+pub(crate) use negation;
+negation!(F32, F64, I32, I64);
 
 /// `log₂ e`: what turns a power of e into one of 2.
 pub(crate) const LOG2_E: f32 = std::f32::consts::LOG2_E;
@@ -236,32 +244,29 @@ impl F32 {
     }
 }
 
-impl Number for F32 {
-    #[track_caller]
-    fn lowest() -> Self {
-        F32::from(f32::NEG_INFINITY)
-    }
-    #[track_caller]
-    fn zero() -> Self {
-        F32::from(0.0)
-    }
-    #[track_caller]
-    fn max(self, other: Self) -> Self {
-        F32::max(self, other)
-    }
+macro_rules! numbers {
+    ($($t:ident $lowest:expr, $zero:expr;)*) => {$(
+        impl Number for $t {
+            #[track_caller]
+            fn lowest() -> Self {
+                $t::from($lowest)
+            }
+            #[track_caller]
+            fn zero() -> Self {
+                $t::from($zero)
+            }
+            #[track_caller]
+            fn max(self, other: Self) -> Self {
+                $t::max(self, other)
+            }
+        }
+    )*};
 }
-
-impl Number for U32 {
-    #[track_caller]
-    fn lowest() -> Self {
-        U32::from(0)
-    }
-    #[track_caller]
-    fn zero() -> Self {
-        U32::from(0)
-    }
-    #[track_caller]
-    fn max(self, other: Self) -> Self {
-        U32::max(self, other)
-    }
+numbers! {
+    F32 f32::NEG_INFINITY, 0.0;
+    F64 f64::NEG_INFINITY, 0.0;
+    U32 0, 0;
+    I32 i32::MIN, 0;
+    U64 0, 0;
+    I64 i64::MIN, 0;
 }

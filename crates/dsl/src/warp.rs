@@ -2,10 +2,11 @@
 
 use crate::bundle::Bundle;
 use crate::machine::ptx;
-use crate::trace::{Handle, type_of, with};
-use crate::value::{Bool, U32};
+use crate::trace::{Handle, Loc, emit, mistake, target, type_of, with};
+use crate::value::{Bool, F32, I32, U32};
 use std::panic::Location;
-use warpsmith_ir::{Op, Shuffle, Type};
+use warpsmith_ir::{Binary, Comparison, Op, Shuffle, Special, Type};
+use warpsmith_types::Target;
 
 /// Every lane.
 const ALL: i64 = 0xffff_ffff;
@@ -32,40 +33,45 @@ shuffles! {
     shuffle_up Up;
 }
 
-/// A value of any width, 32 bits at a time.
-fn shuffle(kind: Shuffle, h: Handle, by: Handle, at: crate::trace::Loc) -> Handle {
+fn shuffle(kind: Shuffle, h: Handle, by: Handle, at: Loc) -> Handle {
+    words(h, at, &|word| {
+        let ty = type_of(word).unwrap_or(Type::U32);
+        with(|t| t.record(Op::Shuffle(kind), &[word, by], &[ty], at)[0])
+    })
+}
+
+/// A value of any width, exchanged 32 bits at a time.
+fn words(h: Handle, at: Loc, exchange: &dyn Fn(Handle) -> Handle) -> Handle {
     let ty = type_of(h).unwrap_or(Type::U32);
-    let record = |op: Op, args: &[Handle], types: &[Type]| with(|t| t.record(op, args, types, at));
+    let record = |op: Op, args: &[Handle], ty: Type| with(|t| t.record(op, args, &[ty], at)[0]);
     match ty {
-        Type::U8 | Type::I8 | Type::U16 | Type::I16 | Type::F16 | Type::BF16 => {
-            let narrow = if ty.bits() == 8 { Type::U8 } else { Type::U16 };
-            let bits = record(Op::Bitcast, &[h], &[narrow])[0];
-            let word = record(Op::Convert, &[bits], &[Type::U32])[0];
-            let moved = record(Op::Shuffle(kind), &[word, by], &[Type::U32])[0];
-            let bits = record(Op::Convert, &[moved], &[narrow])[0];
-            record(Op::Bitcast, &[bits], &[ty])[0]
+        Type::U8 | Type::I8 | Type::U16 | Type::I16 => {
+            let word = record(Op::Convert, &[h], Type::U32);
+            record(Op::Convert, &[exchange(word)], ty)
+        }
+        Type::F16 | Type::BF16 => {
+            let word = record(Op::Convert, &[record(Op::Bitcast, &[h], Type::U16)], Type::U32);
+            let bits = record(Op::Convert, &[exchange(word)], Type::U16);
+            record(Op::Bitcast, &[bits], ty)
         }
         Type::I64 | Type::U64 | Type::F64 => {
-            let bits = record(Op::Bitcast, &[h], &[Type::U64])[0];
-            let thirty_two = record(Op::Const(32), &[], &[Type::U32])[0];
-            let high = record(Op::Binary(warpsmith_ir::Binary::Shr), &[bits, thirty_two], &[Type::U64])[0];
-            let halves = [bits, high].map(|half| {
-                let word = record(Op::Convert, &[half], &[Type::U32])[0];
-                let moved = record(Op::Shuffle(kind), &[word, by], &[Type::U32])[0];
-                record(Op::Convert, &[moved], &[Type::U64])[0]
+            let bits = record(Op::Bitcast, &[h], Type::U64);
+            let thirty_two = record(Op::Const(32), &[], Type::U32);
+            let high = record(Op::Binary(Binary::Shr), &[bits, thirty_two], Type::U64);
+            let [low, high] = [bits, high].map(|half| {
+                let word = record(Op::Convert, &[half], Type::U32);
+                record(Op::Convert, &[exchange(word)], Type::U64)
             });
-            let high = record(Op::Binary(warpsmith_ir::Binary::Shl), &[halves[1], thirty_two], &[Type::U64])[0];
-            let both = record(Op::Binary(warpsmith_ir::Binary::Or), &[halves[0], high], &[Type::U64])[0];
-            record(Op::Bitcast, &[both], &[ty])[0]
+            let high = record(Op::Binary(Binary::Shl), &[high, thirty_two], Type::U64);
+            let both = record(Op::Binary(Binary::Or), &[low, high], Type::U64);
+            record(Op::Bitcast, &[both], ty)
         }
         Type::Bool => {
-            let one = record(Op::Const(1), &[], &[Type::U32])[0];
-            let zero = record(Op::Const(0), &[], &[Type::U32])[0];
-            let word = record(Op::Select, &[h, one, zero], &[Type::U32])[0];
-            let moved = record(Op::Shuffle(kind), &[word, by], &[Type::U32])[0];
-            record(Op::Compare(warpsmith_ir::Comparison::Ne), &[moved, zero], &[Type::Bool])[0]
+            let [one, zero] = [1, 0].map(|n| record(Op::Const(n), &[], Type::U32));
+            let word = record(Op::Select, &[h, one, zero], Type::U32);
+            record(Op::Compare(Comparison::Ne), &[exchange(word), zero], Type::Bool)
         }
-        _ => record(Op::Shuffle(kind), &[h, by], &[ty])[0],
+        Type::I32 | Type::U32 | Type::F32 => exchange(h),
     }
 }
 
@@ -79,6 +85,19 @@ pub fn elect() -> Bool {
 #[track_caller]
 pub fn all_lanes(condition: Bool) -> Bool {
     Bool { h: ptx("vote.sync.all.pred").result(Type::Bool).arg(condition.h).number(ALL).value() }
+}
+
+/// Whether the condition is the same in every lane (`vote.sync.uni`).
+#[track_caller]
+pub fn is_uniform(condition: Bool) -> Bool {
+    Bool { h: ptx("vote.sync.uni.pred").result(Type::Bool).arg(condition.h).number(ALL).value() }
+}
+
+/// Whether the value is the same in every lane (`match.all.sync`).
+#[track_caller]
+pub fn match_all_lanes(x: U32) -> Bool {
+    let found = ptx("match.all.sync.b32").with_predicate(Type::U32).arg(x.h).number(ALL).emit();
+    Bool { h: found[1] }
 }
 
 /// Whether the condition holds in some lane (`vote.sync.any`).
@@ -111,6 +130,60 @@ pub fn sync_warp() {
     ptx("bar.warp.sync").number(ALL).emit();
 }
 
+/// Some neighbouring lanes of a warp, between which values are exchanged: `lanes(8).shuffle_xor(&x, 1)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Lanes {
+    width: usize,
+}
+
+/// Groups of `width` neighbouring lanes: a power of two, up to 32. All 32 lanes take part, each in its group.
+#[track_caller]
+pub fn lanes(width: usize) -> Lanes {
+    if !width.is_power_of_two() || width > 32 {
+        mistake(format!("groups of {width} lanes"), &[], "a power of two, up to 32");
+        return Lanes { width: 32 };
+    }
+    Lanes { width }
+}
+
+macro_rules! grouped {
+    ($($(#[$doc:meta])* $name:ident $kind:ident;)*) => {
+        impl Lanes {$(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $name<T: Bundle>(self, x: &T, by: impl Into<U32>) -> T {
+                let at = Location::caller();
+                let by = by.into();
+                x.map(&mut |h| words(h, at, &|word| self.exchange(Shuffle::$kind, word, by.h)))
+            }
+        )*}
+    };
+}
+grouped! {
+    /// From the lane of the group whose number differs by `by` in its bits.
+    shuffle_xor Xor;
+    /// From lane `by` of the group.
+    shuffle_from Index;
+    /// From the lane so many above; the group's last ones keep theirs.
+    shuffle_down Down;
+    /// From the lane so many below; the group's first ones keep theirs.
+    shuffle_up Up;
+}
+
+impl Lanes {
+    #[track_caller]
+    fn exchange(self, kind: Shuffle, word: Handle, by: Handle) -> Handle {
+        let (name, last) = match kind {
+            Shuffle::Xor => ("shfl.sync.bfly.b32", 31),
+            Shuffle::Index => ("shfl.sync.idx.b32", 31),
+            Shuffle::Down => ("shfl.sync.down.b32", 31),
+            Shuffle::Up => ("shfl.sync.up.b32", 0),
+        };
+        let segments = (32 - self.width as i64) << 8 | last;
+        ptx(name).result(Type::U32).arg(word).arg(by).number(segments).number(ALL).value()
+    }
+}
+
 macro_rules! redux {
     ($($(#[$doc:meta])* $name:ident $text:literal;)*) => {
         impl U32 {$(
@@ -135,6 +208,54 @@ redux! {
     warp_or "redux.sync.or.b32";
     /// Bits set in an odd number of lanes.
     warp_xor "redux.sync.xor.b32";
+}
+
+/// The lanes before this one, a bit each.
+#[track_caller]
+pub fn lanes_below() -> U32 {
+    U32 { h: emit(Op::Special(Special::LanemaskLt), &[], Type::U32) }
+}
+
+macro_rules! signed_redux {
+    ($($(#[$doc:meta])* $name:ident $text:literal;)*) => {
+        impl I32 {$(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $name(self) -> I32 {
+                I32 { h: ptx($text).result(Type::I32).arg(self.h).number(ALL).value() }
+            }
+        )*}
+    };
+}
+signed_redux! {
+    /// The sum over the lanes, modulo 2³² (`redux.sync.add`, sm_80).
+    warp_sum "redux.sync.add.s32";
+    /// The smallest over the lanes.
+    warp_min "redux.sync.min.s32";
+    /// The largest over the lanes.
+    warp_max "redux.sync.max.s32";
+}
+
+macro_rules! float_redux {
+    ($($(#[$doc:meta])* $name:ident $method:ident $text:literal;)*) => {
+        impl F32 {$(
+            $(#[$doc])*
+            #[track_caller]
+            pub fn $name(self) -> F32 {
+                let target = target();
+                if target.has(Target::SM_100A) || target.has(Target::SM_103A) {
+                    return F32 { h: ptx($text).result(Type::F32).arg(self.h).number(ALL).value() };
+                }
+                crate::reduce::warp_reduce(self, 32, |a, b| a.$method(b))
+            }
+        )*}
+    };
+}
+float_redux! {
+    /// The smallest over the lanes; NaN gives way to numbers. One instruction on sm_100a and sm_103a.
+    warp_min min "redux.sync.min.f32";
+    /// The largest over the lanes; NaN gives way to numbers. One instruction on sm_100a and sm_103a.
+    warp_max max "redux.sync.max.f32";
 }
 
 /// The warp in the block, the same in all its lanes as far as the compiler is concerned: what roles branch on.

@@ -55,6 +55,10 @@ pub enum FindingKind {
     TensorMap,
     /// An operation that names no block of the cluster, or two that should be one.
     Cluster,
+    /// Two accesses to the same bytes, one of them a write, that nothing orders.
+    Race,
+    /// A load through `.nc` of what the kernel writes.
+    ConstantLoad,
     /// Ordinary stores that a copy or product reads without a `fence.proxy.async` between.
     ProxyFence,
     /// A register or memory that is used while an operation on its way owns it.
@@ -73,8 +77,10 @@ pub enum FindingKind {
     PeerExited,
     /// Threads that wait for what can not come.
     Deadlock,
-    /// The kernel ran a `trap`.
+    /// The kernel ran a `trap`, or an assertion of it does not hold.
     Trap,
+    /// Functions that call each other without end.
+    CallDepth,
     /// The launch used up its budget of instructions.
     Budget,
 }
@@ -113,6 +119,42 @@ pub enum AccessKind {
     Matrix,
 }
 
+/// The earlier of two accesses that race.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherAccess {
+    /// The block's index in the grid; of a copy, the block that it goes to.
+    pub block: [u32; 3],
+    /// The thread's index in the block; `None` for what a copy did.
+    pub thread: Option<[u32; 3]>,
+    /// Whether it is a write.
+    pub writes: bool,
+    /// Whether a copy or a product did it.
+    pub asynchronous: bool,
+    /// The source line.
+    pub location: Option<Location>,
+    /// The line of the PTX text; 0 when it was not parsed from text.
+    pub ptx_line: u32,
+}
+
+impl OtherAccess {
+    /// "the other access: a write by block (0, 0, 0), thread (3, 0, 0), line 12 of the PTX".
+    pub(crate) fn in_words(&self) -> String {
+        let [x, y, z] = self.block;
+        let what = match (self.writes, self.asynchronous) {
+            (true, false) => "a write",
+            (false, false) => "a read",
+            (true, true) => "a write by a copy",
+            (false, true) => "a read by a copy or a product",
+        };
+        let who = match self.thread {
+            Some([a, b, c]) => format!("block ({x}, {y}, {z}), thread ({a}, {b}, {c})"),
+            None => format!("block ({x}, {y}, {z})"),
+        };
+        let line = if self.ptx_line > 0 { format!(", line {} of the PTX", self.ptx_line) } else { String::new() };
+        format!("the other access: {what}, {who}{line}")
+    }
+}
+
 /// One fault, with the first thread that showed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -136,6 +178,8 @@ pub struct Finding {
     pub tensor: Option<TensorPlace>,
     /// What it concerns, in words: "4 bytes past the end of `x` (4096 bytes)".
     pub detail: String,
+    /// For races: the other access.
+    pub other: Option<OtherAccess>,
     /// Further facts, each a sentence: who waits where.
     pub notes: Vec<(String, Option<Location>)>,
     /// The source line.
@@ -146,6 +190,8 @@ pub struct Finding {
     pub count: u64,
     /// The instruction, to tell faults apart.
     pub(crate) pc: u32,
+    /// For races: the other instruction.
+    pub(crate) other_pc: u32,
     /// The block's number, to report the same thread whatever the schedule.
     pub(crate) block_number: u64,
 }
@@ -197,6 +243,8 @@ impl Finding {
             FindingKind::Mbarrier(MbarrierFault::Overwritten) => format!("`{kernel}` overwrites an mbarrier"),
             FindingKind::TensorMap => format!("`{kernel}` starts a bulk copy that can not be"),
             FindingKind::Cluster => format!("`{kernel}` addresses its cluster wrongly"),
+            FindingKind::Race => format!("`{kernel}` has a data race in {storage}"),
+            FindingKind::ConstantLoad => format!("`{kernel}` reads through `.nc` what it writes"),
             FindingKind::ProxyFence => format!("`{kernel}` reads shared memory that is not fenced for the async proxy"),
             FindingKind::InFlight => format!("`{kernel}` uses a register that a `wgmma` on its way owns"),
             FindingKind::ProductFence => format!("`{kernel}` starts a `wgmma` on registers that are not fenced"),
@@ -207,6 +255,7 @@ impl Finding {
             FindingKind::PeerExited => format!("`{kernel}` uses shared memory of a block that has exited"),
             FindingKind::Deadlock => format!("`{kernel}` deadlocks"),
             FindingKind::Trap => format!("`{kernel}` traps"),
+            FindingKind::CallDepth => format!("`{kernel}` calls functions too deeply"),
             FindingKind::Budget => format!("`{kernel}` does not finish within its budget of instructions"),
         };
         let [bx, by, bz] = self.block;
@@ -269,13 +318,21 @@ struct Key {
     /// The source line when there is one: unrolled copies of a line are one fault.
     location: Option<Location>,
     pc: u32,
+    /// For races, both instructions, the lower first.
+    other: Option<(u32, u32)>,
 }
 
 impl Findings {
     /// Counts a fault that is known already; says whether it was.
-    pub(crate) fn again(&mut self, kind: FindingKind, location: Option<&Location>, pc: u32, block: u64) -> bool {
+    pub(crate) fn again(
+        &mut self,
+        kind: FindingKind,
+        location: Option<&Location>,
+        (pc, other): (u32, u32),
+        block: u64,
+    ) -> bool {
         self.total += 1;
-        match self.known.get(&key(kind, location, pc)) {
+        match self.known.get(&key(kind, location, pc, other)) {
             // A later block adds nothing; an earlier one replaces it, so that the report does not depend on the schedule.
             Some(index) if self.found[*index].block_number <= block => {
                 self.found[*index].count += 1;
@@ -287,7 +344,7 @@ impl Findings {
     }
 
     pub(crate) fn add(&mut self, finding: Finding) {
-        let key = key(finding.kind, finding.location.as_ref(), finding.pc);
+        let key = key(finding.kind, finding.location.as_ref(), finding.pc, finding.other_pc);
         match self.known.get(&key) {
             Some(index) => {
                 let old = &mut self.found[*index];
@@ -318,6 +375,9 @@ impl Findings {
     }
 }
 
-fn key(kind: FindingKind, location: Option<&Location>, pc: u32) -> Key {
-    Key { kind, location: location.cloned(), pc: if location.is_some() { 0 } else { pc } }
+fn key(kind: FindingKind, location: Option<&Location>, pc: u32, other: u32) -> Key {
+    if matches!(kind, FindingKind::Race | FindingKind::ConstantLoad) {
+        return Key { kind, location: None, pc: 0, other: Some((pc.min(other), pc.max(other))) };
+    }
+    Key { kind, other: None, location: location.cloned(), pc: if location.is_some() { 0 } else { pc } }
 }

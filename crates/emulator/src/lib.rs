@@ -47,14 +47,15 @@
 //!
 //! # What runs
 //!
-//! Kernels for `sm_70` to `sm_90a` without calls: integer, bit, f16, bf16, f32 and f64 arithmetic and conversions, the
-//! approximate functions (correctly rounded but for one value in many millions), predicates and unstructured branches,
-//! loads and stores of all state spaces and widths, atomics, `cp.async` with its groups, shuffles, votes, matches and
-//! reductions of a warp, the sixteen barriers of a block. Of Hopper's machinery: `mbarrier`, bulk and tensor copies in
-//! tile mode with swizzles, reductions and multicast, `wgmma` of every type, `mma` of 8 to 32 bits, `ldmatrix` and
-//! `stmatrix`, clusters with their barrier and distributed shared memory, `st.async`. Calls, `mma` of f64, `wmma`,
-//! im2col copies, changes of tensor maps by kernels, `multimem`, and roundings of f64 other
-//! than to nearest (sums excepted) are refused by [`Program::decode`].
+//! Kernels for `sm_70` to `sm_90a`, and the arithmetic of `sm_100a`: integer, bit, f16, bf16, f32 and f64 arithmetic in
+//! every rounding, conversions down to 4 bits, the approximate functions (correctly rounded but for one value in many
+//! millions), predicates and unstructured branches, calls of functions with recursion, `vprintf` (what it printed is in
+//! [`Outcome::printed`]) and `__assertfail`, loads and stores of all state spaces and widths, atomics of all types and
+//! of vectors, `cp.async` with its groups, shuffles, votes, matches and reductions of a warp, the sixteen barriers of a
+//! block. Of Hopper's machinery: `mbarrier`, bulk and tensor copies in tile mode with swizzles, reductions and
+//! multicast, changes of tensor maps, `wgmma` of every type, `mma` of 8 to 64 bits, `ldmatrix` and `stmatrix`, clusters
+//! with their barrier and distributed shared memory, `st.async`. `wmma`, im2col copies, `multimem` and
+//! `clusterlaunchcontrol` are refused by [`Program::decode`]; `tests/table.rs` lists what else is.
 //!
 //! Copies and products that run beside the threads happen as late as they may: what a kernel does not wait for, it does
 //! not see. A `try_wait` gives up once before it waits, as the hardware's may. [`TensorMap`] is what kernels copy by.

@@ -1,11 +1,14 @@
 //! A kernel, decoded: what the machine runs.
 
 mod asynchronous;
+mod calls;
 
 pub(crate) use asynchronous::{
-    Accumulator, Address, Bulk, BulkKind, Element, Fragments, Matrix, MatrixAccess, MbarrierKind, MbarrierOp, Mma,
-    Product, WriteAsync,
+    Accumulator, Address, Bulk, BulkKind, Element, Fragments, MapChange, MapField, Matrix, MatrixAccess, MbarrierKind,
+    MbarrierOp, Mma, MmaF64, Product, WriteAsync,
 };
+
+pub(crate) use calls::{Argument, CallSite, Callee, Frame, Passed};
 
 use crate::lanes::{Compute, Fields};
 use warpsmith_ptx::SpecialRegister;
@@ -29,8 +32,14 @@ pub struct Program {
     /// Register lists of vector accesses, targets of branch tables.
     pub(crate) lists: Vec<u32>,
     pub(crate) bulk: Vec<Bulk>,
+    pub(crate) vectors: Vec<VectorAtomic>,
     pub(crate) products: Vec<Product>,
     pub(crate) fragments: Vec<Fragments>,
+    pub(crate) calls: Vec<CallSite>,
+    /// The functions, the kernel last.
+    pub(crate) frames: Vec<Frame>,
+    /// The kernel's first instruction.
+    pub(crate) entry: u32,
     /// The 32-bit registers that each instruction reads or writes; empty without products, which own some for a while.
     pub(crate) touched: Vec<Vec<u32>>,
     pub(crate) counts: Counts,
@@ -145,6 +154,8 @@ pub(crate) enum Action {
     Load(Access),
     Store(Access),
     Atomic(Atomic),
+    /// `atom` and `red` of vectors and of 128 bits, by its index in `vectors`.
+    VectorAtomic(u32),
     /// `cp.async`.
     CopyAsync(CopyAsync),
     /// `cp.async.commit_group`.
@@ -155,10 +166,17 @@ pub(crate) enum Action {
     Mbarrier(MbarrierOp),
     /// `fence.proxy.async`, where it concerns shared memory.
     ProxyFence,
+    /// `fence` and `membar` of the threads' own accesses.
+    Fence {
+        order: Semantics,
+        scope: Scope,
+    },
     /// `barrier.cluster`.
     ClusterBarrier {
         waits: bool,
         aligned: bool,
+        /// Whether it orders nothing.
+        relaxed: bool,
     },
     /// `mma` and its kin, by its index in `fragments`, after all lanes have met.
     Fragments {
@@ -176,6 +194,13 @@ pub(crate) enum Action {
     /// `cp.async.bulk`, by its index in `bulk`.
     Bulk(u32),
     WriteAsync(WriteAsync),
+    /// `tensormap.replace`.
+    ChangeMap(MapChange),
+    /// `tensormap.cp_fenceproxy`: from shared to global memory.
+    CopyMap {
+        to: Address,
+        from: Address,
+    },
     /// `cp.async.bulk.commit_group`.
     CommitBulk,
     /// `cp.async.bulk.wait_group`.
@@ -197,6 +222,13 @@ pub(crate) enum Action {
         start: u32,
         count: u32,
     },
+    /// `call`, by its index in `calls`.
+    Call {
+        target: u32,
+        site: u32,
+    },
+    /// `ret` from a function.
+    Return,
     Exit,
     Trap,
     /// Lets others run: `nanosleep`.
@@ -229,6 +261,11 @@ pub(crate) struct Access {
     pub signed: bool,
     /// Volatile, relaxed, acquire …: a loop of it may wait for another thread.
     pub strong: bool,
+    /// How it orders what is around it, and for whom.
+    pub order: Semantics,
+    pub scope: Scope,
+    /// Through the path for data that does not change.
+    pub constant: bool,
     /// Whether the data registers are 64 bits wide.
     pub wide: bool,
     /// Whether the address register is.
@@ -239,9 +276,41 @@ pub(crate) struct Access {
     pub list: u32,
 }
 
+/// Whom a strong access, a fence or an arrival is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
+
+impl Scope {
+    /// As PTX writes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Scope::Cta => ".cta",
+            Scope::Cluster => ".cluster",
+            Scope::Gpu => ".gpu",
+            Scope::Sys => ".sys",
+        }
+    }
+}
+
+/// What an access or a fence orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Semantics {
+    /// What comes after it, after what it sees.
+    pub acquires: bool,
+    /// What came before it, before whoever sees it.
+    pub releases: bool,
+}
+
 /// `atom` and `red`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atomic {
+    pub order: Semantics,
+    pub scope: Scope,
     pub space: Space,
     pub op: AtomicOp,
     pub ty: AtomicType,
@@ -253,6 +322,25 @@ pub(crate) struct Atomic {
     pub b: u16,
     /// The new value of `cas`.
     pub c: u16,
+}
+
+/// `atom` and `red` of a vector, element by element, or of 128 bits in one piece.
+#[derive(Clone, Debug)]
+pub(crate) struct VectorAtomic {
+    pub order: Semantics,
+    pub scope: Scope,
+    pub space: Space,
+    pub op: AtomicOp,
+    /// The elements' type; that of a half of 128 bits is `U64`.
+    pub ty: AtomicType,
+    /// Whether it is 128 bits in one piece.
+    pub whole: bool,
+    pub address: Address,
+    /// The old values go there; `NONE` where nobody wants them.
+    pub d: Vec<u16>,
+    pub b: Vec<u16>,
+    /// The new value of `cas`.
+    pub c: Vec<u16>,
 }
 
 /// What an atomic does.

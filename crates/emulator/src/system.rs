@@ -75,6 +75,7 @@ impl System {
             }
             self.variables.insert(program.id, addresses);
         }
+        self.memory.begin_launch();
         let variables = self.variables.get(&program.id).map_or(&[][..], Vec::as_slice);
         Ok(machine::run(&self.memory, &self.chip, program, launch, variables, manifest, options))
     }

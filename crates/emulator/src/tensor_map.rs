@@ -81,7 +81,7 @@ const LARGEST_BOX: u64 = 256 << 10;
 
 impl Swizzle {
     /// Every mode, by its number in the record.
-    const ALL: [Swizzle; 4] = [Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128];
+    pub(crate) const ALL: [Swizzle; 4] = [Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128];
 
     /// Bytes of a row.
     pub fn bytes(self) -> u32 {
@@ -130,6 +130,13 @@ impl TensorMap {
 
     /// The map of a record, if it is one and makes sense.
     pub fn decode(bytes: &[u8]) -> Result<TensorMap, TensorMapError> {
+        let map = TensorMap::parse(bytes)?;
+        map.check()?;
+        Ok(map)
+    }
+
+    /// The map of a record, if it is one; between two changes of its fields it may make no sense.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<TensorMap, TensorMapError> {
         let record = bytes.get(..Self::BYTES).ok_or(TensorMapError::Length(bytes.len()))?;
         let mut at = 0;
         let mut take = |n: usize| {
@@ -146,7 +153,7 @@ impl TensorMap {
         }
         let field = |what: &str| TensorMapError::Field(what.into());
         let dtype = *DType::ALL.get(take(1) as usize).ok_or_else(|| field("its element type does not exist"))?;
-        let map = TensorMap {
+        Ok(TensorMap {
             dtype,
             rank: take(1) as usize,
             base: DevicePointer(take(8)),
@@ -156,9 +163,7 @@ impl TensorMap {
             element_strides: std::array::from_fn(|_| take(1) as u32),
             swizzle: *Swizzle::ALL.get(take(1) as usize).ok_or_else(|| field("its swizzle mode does not exist"))?,
             fill: if take(1) == 0 { Fill::Zero } else { Fill::Nan },
-        };
-        map.check()?;
-        Ok(map)
+        })
     }
 
     /// What the driver would refuse.

@@ -178,7 +178,10 @@ fn refusals_name_the_instruction_and_its_line() {
         let module = warpsmith_ptx::parse(&kernel("", "", body)).unwrap();
         Program::decode(&module, "k").unwrap_err().to_string()
     };
-    assert_eq!(refuse("fma.rz.f64 %fd1, %fd2, %fd3, %fd4;"), "unsupported instruction `fma.rz.f64` at line 13");
+    assert_eq!(
+        refuse("fma.rn.oob.f16 %h1, %h2, %h3, %h4;"),
+        "unsupported instruction `fma.rn.oob.f16` at line 13: `.oob`"
+    );
     let module = warpsmith_ptx::parse(&kernel("", "", "")).unwrap();
     let error = Program::decode(&module, "other").unwrap_err();
     assert!(matches!(error, DecodeError::NoEntry { .. }));

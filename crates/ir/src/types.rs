@@ -138,7 +138,7 @@ impl Type {
             DType::I16 => Type::I16,
             DType::U8 => Type::U8,
             DType::I8 => Type::I8,
-            DType::E4M3 | DType::E5M2 => return None,
+            DType::E4M3 | DType::E5M2 | DType::E2M1x2 | DType::E8M0 => return None,
         })
     }
 }

@@ -5,7 +5,9 @@ use crate::error::Error;
 use crate::manifest::manifest;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use warpsmith_dsl::{ArgumentError, Arguments, CompileError, Compiled, Kernel, Launch, Params, Signature};
+use warpsmith_dsl::{
+    ArgumentError, Arguments, CompileError, Compiled, Kernel, Launch, Messages, Params, Signature, Tracing,
+};
 
 /// Why a launch failed.
 #[derive(Debug, thiserror::Error)]
@@ -27,10 +29,31 @@ impl From<ArgumentError> for LaunchError {
 /// A kernel with its compiled forms: one for each device and signature it was launched with.
 pub struct Jit<K: Kernel> {
     kernel: K,
+    messages: Messages,
     loaded: RwLock<FxHashMap<Key, Arc<Loaded>>>,
 }
 
-type Key = (DeviceId, [usize; 3], Signature);
+/// What a compiled form depends on besides the kernel's config.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    device: DeviceId,
+    block: [usize; 3],
+    cluster: Option<[usize; 3]>,
+    registers: [Option<usize>; 2],
+    signature: Signature,
+}
+
+impl Key {
+    fn new(device: &Device, launch: &Launch, signature: &Signature) -> Key {
+        Key {
+            device: device.info().id,
+            block: launch.block,
+            cluster: launch.cluster,
+            registers: [launch.max_registers, launch.min_blocks],
+            signature: signature.clone(),
+        }
+    }
+}
 
 /// A compiled kernel on a device.
 #[derive(Debug)]
@@ -92,7 +115,12 @@ impl Bound {
 impl<K: Kernel> Jit<K> {
     /// Nothing is compiled yet.
     pub fn new(kernel: K) -> Jit<K> {
-        Jit { kernel, loaded: RwLock::default() }
+        Jit { kernel, messages: Messages::Off, loaded: RwLock::default() }
+    }
+
+    /// With messages and assertions of the kernel compiled in (`device_print!`, `device_assert!`).
+    pub fn with_messages(self) -> Jit<K> {
+        Jit { messages: Messages::On, ..self }
     }
 
     /// The kernel's config.
@@ -126,11 +154,12 @@ impl<K: Kernel> Jit<K> {
     }
 
     fn find(&self, device: &Device, arguments: &Arguments, launch: &Launch) -> Result<Arc<Loaded>, LaunchError> {
-        let key = (device.info().id, launch.block, arguments.signature().clone());
+        let key = Key::new(device, launch, arguments.signature());
         if let Some(found) = self.loaded.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(found.clone());
         }
-        let compiled = warpsmith_dsl::compile(&self.kernel, arguments, launch, device.chip().target)?;
+        let options = Tracing { target: device.chip().target, messages: self.messages };
+        let compiled = warpsmith_dsl::compile_with(&self.kernel, arguments, launch, options)?;
         let function = device.load(&compiled.module, &compiled.entry)?;
         let loaded = Arc::new(Loaded { compiled, function });
         // Another thread may have been faster; then its kernel stays, and this one is dropped.
@@ -182,6 +211,8 @@ fn shape(launch: &Launch) -> Result<LaunchShape, LaunchError> {
         }
         Ok::<_, ArgumentError>(out)
     };
-    let shape = LaunchShape::new(narrow("grid", launch.grid)?, narrow("block", launch.block)?);
+    let cluster = narrow("cluster", launch.cluster.unwrap_or([1; 3]))?;
+    let shape = LaunchShape::new(narrow("grid", launch.grid)?, narrow("block", launch.block)?).cluster(cluster);
+    let shape = if launch.cooperative { shape.cooperative() } else { shape };
     Ok(if launch.pdl { shape.pdl() } else { shape })
 }

@@ -22,6 +22,7 @@
 //! | [`device`] | devices and what lives on them |
 //! | [`tensor`] | tensors that own their memory |
 //! | [`jit`] | kernels of the language, compiled when they are first launched |
+//! | [`report`] | what the assembler says of a kernel, and its machine code |
 //! | [`mod@bench`] | how long launches take on a card, beside a copy of the same bytes |
 //! | [`error`] | what can go wrong, in words |
 //! | `driver` | CUDA's driver, loaded when the program runs; the only place with `unsafe` code |
@@ -35,13 +36,15 @@ mod driver;
 pub mod error;
 pub mod jit;
 mod manifest;
+pub mod report;
 pub mod tensor;
 
 pub use device::{
-    Buffer, CompileReport, Device, DeviceId, DeviceInfo, Event, Function, Graph, LaunchOutcome, LaunchShape, MemoryUse,
-    Ptx, Stream, TENSOR_MAP_BYTES, TensorMap,
+    Buffer, Device, DeviceId, DeviceInfo, Event, Function, Graph, LaunchOutcome, LaunchShape, MemoryUse, Ptx, Stream,
+    TENSOR_MAP_BYTES, TensorMap,
 };
 pub use driver::DriverVersion;
 pub use error::Error;
 pub use jit::{Bound, Jit, LaunchError, Loaded};
+pub use report::CompileReport;
 pub use tensor::Tensor;

@@ -74,11 +74,62 @@ impl Chip {
         ..Chip::H200
     };
 
-    /// The chips known by name.
-    pub const ALL: [Chip; 4] = [Chip::A100, Chip::H100, Chip::H200, Chip::B200];
+    /// NVIDIA B300.
+    pub const B300: Chip = Chip { name: "B300", target: Target::SM_103A, ..Chip::B200 };
+    /// NVIDIA GeForce RTX 4090.
+    pub const RTX_4090: Chip = Chip {
+        name: "RTX 4090",
+        target: Target::SM_89,
+        multiprocessors: 128,
+        threads_per_multiprocessor: 1536,
+        blocks_per_multiprocessor: 24,
+        threads_per_block: 1024,
+        registers_per_multiprocessor: 65536,
+        shared_per_multiprocessor: 100 * 1024,
+        shared_per_block: 99 * 1024,
+        cluster: 1,
+        l2: 72 << 20,
+        bandwidth: 1_008_000_000_000,
+    };
+    /// NVIDIA GeForce RTX 5090.
+    pub const RTX_5090: Chip = Chip {
+        name: "RTX 5090",
+        target: Target::SM_120A,
+        multiprocessors: 170,
+        cluster: 8,
+        l2: 96 << 20,
+        bandwidth: 1_792_000_000_000,
+        ..Chip::RTX_4090
+    };
 
-    /// The chip of that name, in any case.
+    /// The chips known by name.
+    pub const ALL: [Chip; 7] =
+        [Chip::A100, Chip::H100, Chip::H200, Chip::B200, Chip::B300, Chip::RTX_4090, Chip::RTX_5090];
+
+    /// The chip of that name, in any case and with or without spaces: `RTX 5090`, `rtx5090`.
     pub fn by_name(name: &str) -> Option<Chip> {
-        Chip::ALL.into_iter().find(|c| c.name.eq_ignore_ascii_case(name))
+        let plain = |name: &str| name.replace([' ', '-', '_'], "").to_ascii_lowercase();
+        Chip::ALL.into_iter().find(|c| plain(c.name) == plain(name))
+    }
+
+    /// A chip that a target is for; of several the latest.
+    pub fn of_target(target: Target) -> Option<Chip> {
+        Chip::ALL.into_iter().rfind(|c| c.target == target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chips_are_found() {
+        for chip in Chip::ALL {
+            assert_eq!(Chip::by_name(chip.name), Some(chip));
+            assert_eq!(Chip::of_target(chip.target).map(|c| c.target), Some(chip.target));
+        }
+        assert_eq!(Chip::by_name("rtx5090"), Some(Chip::RTX_5090));
+        assert_eq!(Chip::of_target(Target::SM_90A), Some(Chip::H200));
+        assert_eq!(Chip::by_name("TPU"), None);
     }
 }

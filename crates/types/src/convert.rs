@@ -3,6 +3,10 @@
 //! Rounding is to nearest, ties to even. A NaN becomes the canonical NaN of the narrower format (`0x7fff` for the
 //! 16-bit ones), as PTX says; widening keeps the payload.
 
+pub use crate::small::{
+    e2m1_to_f32, e4m3_to_f32, e5m2_to_f32, e8m0_to_f32, f32_to_e2m1, f32_to_e4m3, f32_to_e5m2, f32_to_e8m0,
+};
+
 /// The bits of a bfloat16 as a float; exact.
 pub const fn bf16_to_f32(bits: u16) -> f32 {
     f32::from_bits((bits as u32) << 16)

@@ -18,6 +18,11 @@ pub enum DType {
     E4M3,
     /// 8-bit float, 5 exponent and 2 mantissa bits (OCP).
     E5M2,
+    /// Two 4-bit floats in a byte, 2 exponent and 1 mantissa bits each, the first in the low half (OCP MX, NVFP4). An
+    /// element is the byte.
+    E2M1x2,
+    /// A power of two in 8 bits: the scale of a block (OCP MX).
+    E8M0,
     /// Signed 64-bit integer.
     I64,
     /// Signed 32-bit integer.
@@ -38,13 +43,15 @@ pub enum DType {
 
 impl DType {
     /// Every dtype.
-    pub const ALL: [DType; 14] = [
+    pub const ALL: [DType; 16] = [
         DType::F64,
         DType::F32,
         DType::F16,
         DType::BF16,
         DType::E4M3,
         DType::E5M2,
+        DType::E2M1x2,
+        DType::E8M0,
         DType::I64,
         DType::I32,
         DType::I16,
@@ -61,7 +68,7 @@ impl DType {
             DType::F64 | DType::I64 | DType::U64 => 64,
             DType::F32 | DType::I32 | DType::U32 => 32,
             DType::F16 | DType::BF16 | DType::I16 | DType::U16 => 16,
-            DType::E4M3 | DType::E5M2 | DType::I8 | DType::U8 => 8,
+            DType::E4M3 | DType::E5M2 | DType::E2M1x2 | DType::E8M0 | DType::I8 | DType::U8 => 8,
         }
     }
 
@@ -72,7 +79,17 @@ impl DType {
 
     /// Whether this is a floating-point type.
     pub const fn is_float(self) -> bool {
-        matches!(self, DType::F64 | DType::F32 | DType::F16 | DType::BF16 | DType::E4M3 | DType::E5M2)
+        matches!(
+            self,
+            DType::F64
+                | DType::F32
+                | DType::F16
+                | DType::BF16
+                | DType::E4M3
+                | DType::E5M2
+                | DType::E2M1x2
+                | DType::E8M0
+        )
     }
 
     /// The short name: `bf16`.
@@ -84,6 +101,8 @@ impl DType {
             DType::BF16 => "bf16",
             DType::E4M3 => "e4m3",
             DType::E5M2 => "e5m2",
+            DType::E2M1x2 => "e2m1x2",
+            DType::E8M0 => "e8m0",
             DType::I64 => "i64",
             DType::I32 => "i32",
             DType::I16 => "i16",
@@ -104,7 +123,9 @@ impl fmt::Display for DType {
 
 /// A name that is no dtype.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a dtype; expected one of f64, f32, f16, bf16, e4m3, e5m2, i64, i32, i16, i8, u64, u32, u16, u8")]
+#[error(
+    "`{0}` is not a dtype; expected one of f64, f32, f16, bf16, e4m3, e5m2, e2m1x2, e8m0, i64, i32, i16, i8, u64, u32, u16, u8"
+)]
 pub struct UnknownDType(pub String);
 
 impl FromStr for DType {

@@ -14,6 +14,7 @@ pub mod convert;
 pub mod diagnostic;
 pub mod dtype;
 pub mod location;
+mod small;
 pub mod target;
 
 pub use chip::Chip;

@@ -81,6 +81,11 @@ impl Target {
     pub const fn has(self, floor: Target) -> bool {
         if floor.specific { self.specific && self.number == floor.number } else { self.number >= floor.number }
     }
+
+    /// Whether it converts the element formats of MX and NVFP4 (e2m1, ue8m0) by instruction: the Blackwells.
+    pub const fn has_block_formats(self) -> bool {
+        self.specific && matches!(self.number, 100 | 103 | 120)
+    }
 }
 
 impl fmt::Display for Target {

@@ -5,9 +5,25 @@ use npyz::{NpyHeader, Order, TypeStr, WriteOptions, WriterBuilder};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
-use warpsmith_types::{DType, convert::bf16_to_f32};
+use warpsmith_types::DType;
+use warpsmith_types::convert::{bf16_to_f32, e4m3_to_f32, e5m2_to_f32};
 
-const EXPECTED: &str = "f4 (32-bit) or f2 (16-bit), little-endian";
+const EXPECTED: &str = "floats of 16 to 64 bits or integers, little-endian";
+
+/// The types that the format and we have in common.
+pub(super) const TYPES: [(&str, DType); 11] = [
+    ("<f8", DType::F64),
+    ("<f4", DType::F32),
+    ("<f2", DType::F16),
+    ("<i8", DType::I64),
+    ("<i4", DType::I32),
+    ("<i2", DType::I16),
+    ("|i1", DType::I8),
+    ("<u8", DType::U64),
+    ("<u4", DType::U32),
+    ("<u2", DType::U16),
+    ("|u1", DType::U8),
+];
 
 /// Reads the array.
 pub(super) fn read(path: &Path) -> Result<Tensor, FileError> {
@@ -27,10 +43,9 @@ pub(super) fn read(path: &Path) -> Result<Tensor, FileError> {
         _ => unreadable(e),
     })?;
     let descr = header.dtype().descr();
-    let dtype = match descr.trim_matches('\'') {
-        "<f4" => DType::F32,
-        "<f2" => DType::F16,
-        other => return Err(failed(Problem::DType { got: other.into(), expected: EXPECTED })),
+    let known = TYPES.iter().find(|(name, _)| *name == descr.trim_matches('\''));
+    let Some((_, dtype)) = known.copied() else {
+        return Err(failed(Problem::DType { got: descr.trim_matches('\'').into(), expected: EXPECTED }));
     };
     if header.order() == Order::Fortran && header.shape().len() > 1 {
         return Err(failed(Problem::FortranOrder));
@@ -63,17 +78,15 @@ fn overflows(header: &str) -> bool {
     extents.map(|digits| digits.parse::<u64>().ok()).try_fold(1u64, |n, extent| n.checked_mul(extent?)).is_none()
 }
 
-/// Writes the array; bf16 as f32.
+/// Writes the array: bf16 and floats of 8 bits as f32, which holds all of their values, other bytes as they are.
 pub(super) fn write(path: &Path, tensor: &Tensor) -> Result<DType, FileError> {
     let failed = |e: io::Error| FileError::new(path, Problem::Write(e));
-    let (dtype, descr) = match tensor.dtype {
-        DType::F32 | DType::BF16 => (DType::F32, "<f4"),
-        DType::F16 => (DType::F16, "<f2"),
-        other => {
-            let problem = Problem::DType { got: other.to_string(), expected: "f32, f16 or bf16" };
-            return Err(FileError::new(path, problem));
-        }
+    let dtype = match tensor.dtype {
+        DType::BF16 | DType::E4M3 | DType::E5M2 => DType::F32,
+        DType::E2M1x2 | DType::E8M0 => DType::U8,
+        other => other,
     };
+    let descr = TYPES.iter().find(|(_, d)| *d == dtype).map_or("|u1", |(descr, _)| descr);
     let descr: TypeStr = descr.parse().map_err(|e| failed(io::Error::other(format!("{e}"))))?;
     let shape: Vec<u64> = tensor.shape.iter().map(|&n| n as u64).collect();
     let mut file = WriteOptions::new_header_only()
@@ -82,13 +95,16 @@ pub(super) fn write(path: &Path, tensor: &Tensor) -> Result<DType, FileError> {
         .writer(BufWriter::new(File::create(path).map_err(failed)?))
         .write_header_only()
         .map_err(failed)?;
-    if tensor.dtype == DType::BF16 {
-        for pair in tensor.bytes.as_chunks().0 {
-            file.write_all(&bf16_to_f32(u16::from_le_bytes(*pair)).to_le_bytes()).map_err(failed)?;
+    let mut widened = |value: f32| file.write_all(&value.to_le_bytes());
+    match tensor.dtype {
+        DType::BF16 => {
+            tensor.bytes.as_chunks().0.iter().try_for_each(|pair| widened(bf16_to_f32(u16::from_le_bytes(*pair))))
         }
-    } else {
-        file.write_all(&tensor.bytes).map_err(failed)?;
+        DType::E4M3 => tensor.bytes.iter().try_for_each(|byte| widened(e4m3_to_f32(*byte))),
+        DType::E5M2 => tensor.bytes.iter().try_for_each(|byte| widened(e5m2_to_f32(*byte))),
+        _ => file.write_all(&tensor.bytes),
     }
-    file.flush().map_err(failed)?;
+    .and_then(|()| file.flush())
+    .map_err(failed)?;
     Ok(dtype)
 }

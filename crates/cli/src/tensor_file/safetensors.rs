@@ -62,19 +62,21 @@ pub(super) fn read(path: &Path, name: Option<&str>) -> Result<Tensor, FileError>
     Ok(Tensor { dtype, shape: info.shape.clone(), bytes })
 }
 
-/// Writes a file of one tensor.
+/// Writes a file of one tensor; pairs of 4-bit floats as bytes.
 pub(super) fn write(path: &Path, name: &str, tensor: &Tensor) -> Result<DType, FileError> {
     let problem = |e| match e {
         SafeTensorError::IoError(e) => FileError::new(path, Problem::Write(e)),
         e => FileError::new(path, Problem::Write(std::io::Error::other(e))),
     };
-    let view = TensorView::new(to_file(tensor.dtype), tensor.shape.clone(), &tensor.bytes).map_err(problem)?;
+    // The file would count each half of a byte as an element.
+    let dtype = if tensor.dtype == DType::E2M1x2 { DType::U8 } else { tensor.dtype };
+    let view = TensorView::new(to_file(dtype), tensor.shape.clone(), &tensor.bytes).map_err(problem)?;
     serialize_to_file([(name, view)], None, path).map_err(problem)?;
-    Ok(tensor.dtype)
+    Ok(dtype)
 }
 
 fn from_file(dtype: Dtype) -> Option<DType> {
-    DType::ALL.into_iter().find(|&d| to_file(d) == dtype)
+    DType::ALL.into_iter().filter(|d| *d != DType::E2M1x2).find(|d| to_file(*d) == dtype)
 }
 
 fn to_file(dtype: DType) -> Dtype {
@@ -85,6 +87,7 @@ fn to_file(dtype: DType) -> Dtype {
         DType::BF16 => Dtype::BF16,
         DType::E4M3 => Dtype::F8_E4M3,
         DType::E5M2 => Dtype::F8_E5M2,
+        DType::E8M0 => Dtype::F8_E8M0,
         DType::I64 => Dtype::I64,
         DType::I32 => Dtype::I32,
         DType::I16 => Dtype::I16,
@@ -92,6 +95,6 @@ fn to_file(dtype: DType) -> Dtype {
         DType::U64 => Dtype::U64,
         DType::U32 => Dtype::U32,
         DType::U16 => Dtype::U16,
-        DType::U8 => Dtype::U8,
+        DType::U8 | DType::E2M1x2 => Dtype::U8,
     }
 }

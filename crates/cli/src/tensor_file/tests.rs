@@ -60,9 +60,10 @@ fn safetensors_keep_every_dtype() {
     for dtype in DType::ALL {
         for shape in [&[3, 5][..], &[7], &[], &[0, 4]] {
             let x = tensor(dtype, shape);
-            assert_eq!(write(&path, "x", &x).unwrap(), dtype);
-            assert_eq!(read(&path, None).unwrap(), x);
-            assert_eq!(read(&path, Some("x")).unwrap(), x);
+            let written = if dtype == DType::E2M1x2 { DType::U8 } else { dtype };
+            assert_eq!(write(&path, "x", &x).unwrap(), written);
+            assert_eq!(read(&path, None).unwrap(), Tensor { dtype: written, ..x.clone() });
+            assert_eq!(read(&path, Some("x")).unwrap(), Tensor { dtype: written, ..x });
         }
     }
 }
@@ -80,11 +81,11 @@ fn one_of_several_is_chosen_by_name() {
 }
 
 #[test]
-fn npy_keeps_f32_and_f16_and_widens_bf16() {
+fn npy_keeps_what_numpy_has_and_widens_the_rest() {
     let folder = Folder::new();
     let path = folder.file("x.npy");
     for shape in [&[3, 5][..], &[7], &[], &[0, 4]] {
-        for dtype in [DType::F32, DType::F16] {
+        for (_, dtype) in npy::TYPES {
             let x = tensor(dtype, shape);
             assert_eq!(write(&path, "x", &x).unwrap(), dtype);
             assert_eq!(read(&path, None).unwrap(), x);
@@ -93,13 +94,16 @@ fn npy_keeps_f32_and_f16_and_widens_bf16() {
     let x = Tensor { dtype: DType::BF16, shape: vec![2], bytes: vec![0x80, 0x3f, 0x00, 0xc0] };
     assert_eq!(write(&path, "x", &x).unwrap(), DType::F32);
     let bytes = [1f32.to_le_bytes(), (-2f32).to_le_bytes()].concat();
-    assert_eq!(read(&path, None).unwrap(), Tensor { dtype: DType::F32, shape: vec![2], bytes });
-    assert!(
-        write(&path, "x", &tensor(DType::I8, &[1]))
-            .unwrap_err()
-            .to_string()
-            .ends_with("x.npy: elements of i8 are not supported; expected f32, f16 or bf16")
-    );
+    assert_eq!(read(&path, None).unwrap(), Tensor { dtype: DType::F32, shape: vec![2], bytes: bytes.clone() });
+    let x = Tensor { dtype: DType::E4M3, shape: vec![2], bytes: vec![0x38, 0xc0] };
+    assert_eq!(write(&path, "x", &x).unwrap(), DType::F32);
+    assert_eq!(read(&path, None).unwrap().bytes, bytes);
+    let message = read_float(&folder.write("i.npy", &npy_of_bytes()), None).unwrap_err().to_string();
+    assert!(message.ends_with("i.npy: elements of u8 are not supported; expected f32, f16 or bf16"), "{message}");
+}
+
+fn npy_of_bytes() -> Vec<u8> {
+    npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }\n", 2)
 }
 
 #[test]
@@ -147,10 +151,12 @@ fn bad_arrays_are_told_in_a_line() {
         format!("x.npy: is truncated: {} bytes, its header speaks of {length}", length - 3)
     );
     assert!(told(&npy(&dictionary("<f4", "False", "(2, 2)"), 17)).contains("is longer than its header says"));
-    for descr in ["<f8", ">f4", "<i4"] {
+    for descr in ["<c8", ">f4", ">i4"] {
         assert_eq!(
             told(&npy(&dictionary(descr, "False", "(1,)"), 8)),
-            format!("x.npy: elements of {descr} are not supported; expected f4 (32-bit) or f2 (16-bit), little-endian")
+            format!(
+                "x.npy: elements of {descr} are not supported; expected floats of 16 to 64 bits or integers, little-endian"
+            )
         );
     }
     assert_eq!(

@@ -40,7 +40,7 @@ impl Decoder<'_> {
     pub(super) fn cluster_barrier(&mut self, i: &Instruction) -> Result<()> {
         use Word::*;
         self.only(i, &[Cluster, Arrive, Wait, Release, Relaxed, Acquire, Aligned])?;
-        self.emit(Action::ClusterBarrier { waits: i.has(Wait), aligned: i.has(Aligned) });
+        self.emit(Action::ClusterBarrier { waits: i.has(Wait), aligned: i.has(Aligned), relaxed: i.has(Relaxed) });
         Ok(())
     }
 }

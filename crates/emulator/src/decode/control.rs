@@ -1,7 +1,7 @@
 //! Branches, exits, barriers, and what needs nothing done.
 
 use super::{Decoder, Result};
-use crate::program::{Action, Barrier, BarrierKind, NONE};
+use crate::program::{Action, Barrier, BarrierKind, NONE, Scope, Semantics};
 use warpsmith_ptx::{Instruction, Opcode, Operand, Type, Word};
 
 impl Decoder<'_> {
@@ -13,9 +13,10 @@ impl Decoder<'_> {
                 let Operand::Label(label) = self.operand(i, 0)? else {
                     return Err(self.malformed(i, "a label is expected"));
                 };
-                self.emit(Action::Branch { target: label.0 });
+                self.emit(Action::Branch { target: self.first_label + label.0 });
             }
             BrxIdx => self.table(i)?,
+            Ret if self.is_function() => self.emit(Action::Return),
             Exit | Ret => self.emit(Action::Exit),
             Trap | Brkpt => self.emit(Action::Trap),
             Barrier if i.has(Word::Cluster) => self.cluster_barrier(i)?,
@@ -32,7 +33,21 @@ impl Decoder<'_> {
                     return Ok(());
                 }
                 self.communicates |= [Word::Gpu, Word::Sys, Word::Gl].iter().any(|w| i.has(*w));
-                self.emit(Action::Nop);
+                if i.has(Word::MbarrierInit) {
+                    let order = Semantics { acquires: false, releases: true };
+                    self.emit(Action::Fence { order, scope: Scope::Cluster });
+                    return Ok(());
+                }
+                if i.has(Word::Proxy) {
+                    self.emit(Action::Nop);
+                    return Ok(());
+                }
+                let scope = self.scope(i).unwrap_or(if i.has(Word::Gl) { Scope::Gpu } else { Scope::Sys });
+                let one = self.semantics(i);
+                let named = one.acquires || one.releases;
+                // `membar` and a fence that does not say are both.
+                let order = if named { one } else { Semantics { acquires: true, releases: true } };
+                self.emit(Action::Fence { order, scope });
             }
             Createpolicy => {
                 let zero = self.constant64(crate::program::Constant::Value(0))?;
@@ -54,7 +69,7 @@ impl Decoder<'_> {
         let start = self.lists.len() as u32;
         for target in targets {
             let Operand::Label(label) = target else { return Err(self.malformed(i, "a label is expected")) };
-            self.lists.push(label.0);
+            self.lists.push(self.first_label + label.0);
         }
         self.emit(Action::Table { index, start, count: targets.len() as u32 });
         Ok(())

@@ -191,7 +191,8 @@ fn float_from_float<S: Float + Value>(to: Type, aux: u16) -> Option<Compute> {
 /// Rounds to a narrow format, with `.satfinite` and `.relu`.
 #[inline(always)]
 fn narrow(format: &Format, aux: u16, x: f64) -> u32 {
-    let x = if aux & RELU != 0 && x < 0.0 { 0.0 } else { x };
+    // −0 too, as the hardware has it.
+    let x = if aux & RELU != 0 && x <= 0.0 { 0.0 } else { x };
     let bits = format.round(x, rounding_of(aux));
     let magnitude = bits & !format.sign;
     if aux & SATFINITE != 0 && magnitude > format.largest && !x.is_nan() {
@@ -245,6 +246,9 @@ fn pack<const FORMAT: usize>() -> Compute {
 impl Decoder<'_> {
     pub(super) fn conversion(&mut self, i: &Instruction) -> Result<()> {
         use Word::*;
+        if i.has(Pack) {
+            return self.clamping_pack(i);
+        }
         self.only(i, &[Rn, Rz, Rm, Rp, Rna, Rni, Rzi, Rmi, Rpi, Ftz, Sat, Satfinite, Relu])?;
         let types: Vec<Type> = i.types().collect();
         let &[to, from] = types.as_slice() else { return Err(self.malformed(i, "two types are expected")) };
@@ -254,18 +258,28 @@ impl Decoder<'_> {
         let flags = flags.into_iter().filter(|(word, _)| i.has(*word)).fold(0, |sum, (_, bit)| sum | bit);
         let aux = mode_bits(i) | integral | flags;
 
+        let tiny = |ty| matches!(ty, Type::E2M1x2 | Type::UE8M0x2);
+        if tiny(to) || tiny(from) {
+            return self.tiny_conversion(i, to, from, aux);
+        }
         if packed_format(to).is_some() || packed_format(from).is_some() {
             return self.packed_conversion(i, to, from, aux);
         }
         if to == Type::TF32 && from == Type::F32 {
             let run: Compute = |r, f, m| {
                 let mode = rounding_of(f.aux);
-                map1::<u32, f32>(r, f, m, |a| tf32(a, mode));
+                let aux = f.aux;
+                map1::<u32, f32>(r, f, m, |a| {
+                    let bits = tf32(if aux & RELU != 0 && a <= 0.0 { 0.0 } else { a }, mode);
+                    // The largest number of ten mantissa bits.
+                    if aux & SATFINITE != 0 && bits << 1 == 0xff00_0000 { (bits & 1 << 31) | 0x7f7f_e000 } else { bits }
+                });
             };
-            self.only(i, &[Rn, Rz, Rna])?;
+            self.only(i, &[Rn, Rz, Rna, Relu, Satfinite])?;
             return self.simple(i, run, Type::B32, &[Type::F32], aux);
         }
-        if to.is_float() && from.is_float() && aux & (SATFINITE) != 0 {
+        let narrows = matches!(to, Type::F16 | Type::BF16) && from == Type::F32;
+        if to.is_float() && from.is_float() && aux & SATFINITE != 0 && !narrows {
             return Err(self.unsupported(i, "`.satfinite`"));
         }
         let sat = i.has(Sat);

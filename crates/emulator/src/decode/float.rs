@@ -2,6 +2,7 @@
 
 use super::{Decoder, Result};
 use crate::arithmetic::approximate as approx;
+use crate::arithmetic::double;
 use crate::arithmetic::float::{self as fl, Class, Float, canonical};
 use crate::arithmetic::rounding::{self, Rounding};
 use crate::lanes::{Compute, Fields, Registers, map1, map2, map3, put_predicate, test1};
@@ -140,11 +141,18 @@ fn f64_op(op: Opcode, aux: u16) -> Option<Compute> {
         Opcode::Sub => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a - b),
         Opcode::Abs => |r, f, m| map1::<f64, f64>(r, f, m, f64::abs),
         Opcode::Neg => |r, f, m| map1::<f64, f64>(r, f, m, |a| -a),
-        Opcode::Mul if !directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a * b),
-        Opcode::Div if !directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a / b),
-        Opcode::Fma | Opcode::Mad if !directed => |r, f, m| map3::<f64, f64, f64, f64>(r, f, m, f64::mul_add),
-        Opcode::Sqrt if !directed => |r, f, m| map1::<f64, f64>(r, f, m, f64::sqrt),
-        Opcode::Rcp if !directed => |r, f, m| map1::<f64, f64>(r, f, m, |a| 1.0 / a),
+        Opcode::Mul if directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| double::mul(a, b, mode(f.aux))),
+        Opcode::Div if directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| double::div(a, b, mode(f.aux))),
+        Opcode::Fma | Opcode::Mad if directed => {
+            |r, f, m| map3::<f64, f64, f64, f64>(r, f, m, |a, b, c| double::fma(a, b, c, mode(f.aux)))
+        }
+        Opcode::Sqrt if directed => |r, f, m| map1::<f64, f64>(r, f, m, |a| double::sqrt(a, mode(f.aux))),
+        Opcode::Rcp if directed => |r, f, m| map1::<f64, f64>(r, f, m, |a| double::div(1.0, a, mode(f.aux))),
+        Opcode::Mul => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a * b),
+        Opcode::Div => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a / b),
+        Opcode::Fma | Opcode::Mad => |r, f, m| map3::<f64, f64, f64, f64>(r, f, m, f64::mul_add),
+        Opcode::Sqrt => |r, f, m| map1::<f64, f64>(r, f, m, f64::sqrt),
+        Opcode::Rcp => |r, f, m| map1::<f64, f64>(r, f, m, |a| 1.0 / a),
         _ => return None,
     })
 }
@@ -202,8 +210,9 @@ impl Decoder<'_> {
 
     /// Two f32 in a 64-bit register.
     fn packed_f32(&mut self, i: &Instruction, sources: usize) -> Result<()> {
-        use Word::{Ftz, Rn};
-        self.only(i, &[Rn, Ftz])?;
+        use Word::{Ftz, Rm, Rn, Rp, Rz};
+        self.only(i, &[Rn, Rz, Rm, Rp, Ftz])?;
+        let directed = mode_bits(i) != 0;
         fn both(f: &Fields, x: [u64; 3], op: impl Fn(f32, f32, f32) -> f32) -> u64 {
             let half = |shift: u32| {
                 let [a, b, c] = x.map(|x| flush_in(f.aux, f32::from_bits((x >> shift) as u32)));
@@ -212,6 +221,24 @@ impl Decoder<'_> {
             half(0) | half(32)
         }
         let run: Compute = match i.opcode {
+            Opcode::Add if directed => |r, f, m| {
+                let f = *f;
+                map2::<u64, u64, u64>(r, &f, m, |a, b| both(&f, [a, b, 0], |a, b, _| fl::add(a, b, mode(f.aux))));
+            },
+            Opcode::Sub if directed => |r, f, m| {
+                let f = *f;
+                map2::<u64, u64, u64>(r, &f, m, |a, b| both(&f, [a, b, 0], |a, b, _| fl::add(a, -b, mode(f.aux))));
+            },
+            Opcode::Mul if directed => |r, f, m| {
+                let f = *f;
+                map2::<u64, u64, u64>(r, &f, m, |a, b| both(&f, [a, b, 0], |a, b, _| fl::mul(a, b, mode(f.aux))));
+            },
+            Opcode::Fma if directed => |r, f, m| {
+                let f = *f;
+                map3::<u64, u64, u64, u64>(r, &f, m, |a, b, c| {
+                    both(&f, [a, b, c], |a, b, c| fl::fma(a, b, c, mode(f.aux)))
+                });
+            },
             Opcode::Add => |r, f, m| {
                 let f = *f;
                 map2::<u64, u64, u64>(r, &f, m, |a, b| both(&f, [a, b, 0], |a, b, _| a + b));
@@ -231,12 +258,15 @@ impl Decoder<'_> {
             _ => return Err(self.unsupported(i, "")),
         };
         let types = [Type::F32x2; 3];
-        self.simple(i, run, Type::F32x2, &types[..sources], if i.has(Ftz) { FTZ } else { 0 })
+        self.simple(i, run, Type::F32x2, &types[..sources], mode_bits(i) | if i.has(Ftz) { FTZ } else { 0 })
     }
 
     fn extremes(&mut self, i: &Instruction, ty: Type) -> Result<()> {
         self.only(i, &[Word::Ftz, Word::Nan, Word::XorSign, Word::Abs])?;
         let xorsign = i.has(Word::XorSign);
+        if ty == Type::F32 && !xorsign && i.operands.len() == 4 {
+            return self.extreme_of_three(i);
+        }
         if xorsign != i.has(Word::Abs) || (ty == Type::F64 && i.modifiers.len() > 1) {
             return Err(self.unsupported(i, ""));
         }
@@ -271,6 +301,21 @@ impl Decoder<'_> {
             _ => return Err(self.unsupported(i, "")),
         };
         self.simple(i, run, ty, &[ty; 2], aux)
+    }
+
+    /// The smallest or largest of three, or of their magnitudes.
+    fn extreme_of_three(&mut self, i: &Instruction) -> Result<()> {
+        let flags =
+            [(i.has(Word::Ftz), FTZ), (i.has(Word::Nan), 4), (i.opcode == Opcode::Max, 8), (i.has(Word::Abs), 16)];
+        let aux = flags.into_iter().filter(|(on, _)| *on).fold(0, |sum, (_, bit)| sum | bit);
+        let run: Compute = |r, f, m| {
+            let aux = f.aux;
+            map3::<f32, f32, f32, f32>(r, f, m, |a, b, c| {
+                let [a, b, c] = [a, b, c].map(|x| if aux & 16 != 0 { x.abs() } else { x });
+                extreme_by(aux, extreme_by(aux, a, b), c)
+            });
+        };
+        self.simple(i, run, Type::F32, &[Type::F32; 3], aux)
     }
 
     fn testp(&mut self, i: &Instruction, ty: Type) -> Result<()> {

@@ -58,7 +58,13 @@ impl Set {
 }
 
 /// Marks the instructions that need a look when they run, and says what to look at.
-pub(crate) fn analyse(code: &mut [Instruction], steps: &[Step], lists: &[u32], counts: Counts) -> Vec<Uses> {
+pub(crate) fn analyse(
+    code: &mut [Instruction],
+    steps: &[Step],
+    lists: &[u32],
+    counts: Counts,
+    start: u32,
+) -> Vec<Uses> {
     let registers = counts.r32 + counts.r64 + counts.p;
     let numbered: Vec<(Vec<u32>, Vec<u32>)> = steps
         .iter()
@@ -85,11 +91,12 @@ pub(crate) fn analyse(code: &mut [Instruction], steps: &[Step], lists: &[u32], c
     }
     // Everything counts as written until a path shows otherwise.
     let mut entry = vec![Set::new(registers, true); starts.len()];
-    if let Some(first) = entry.first_mut() {
+    let first = block_of.get(start as usize).copied().unwrap_or(0);
+    if let Some(first) = entry.get_mut(first) {
         *first = Set::new(registers, false);
     }
     let mut reached = vec![false; starts.len()];
-    let mut work = vec![0];
+    let mut work = vec![first];
     while let Some(block) = work.pop() {
         reached[block] = true;
         let end = starts.get(block + 1).copied().unwrap_or(code.len());
@@ -141,7 +148,7 @@ pub(super) fn leaders(code: &[Instruction], lists: &[u32]) -> Vec<bool> {
     let mut leaders = vec![false; code.len()];
     leaders[0] = true;
     for at in 0..code.len() {
-        if matches!(code[at].action, Action::Branch { .. } | Action::Table { .. } | Action::Exit | Action::Trap) {
+        if ends_block(&code[at].action) {
             successors(code, lists, at).for_each(|next| leaders[next] = true);
             if at + 1 < code.len() {
                 leaders[at + 1] = true;
@@ -151,17 +158,22 @@ pub(super) fn leaders(code: &[Instruction], lists: &[u32]) -> Vec<bool> {
     leaders
 }
 
+fn ends_block(action: &Action) -> bool {
+    use Action::{Branch, Call, Exit, Return, Table, Trap};
+    matches!(action, Branch { .. } | Table { .. } | Call { .. } | Return | Exit | Trap)
+}
+
 /// Where a lane can be after an instruction.
 pub(super) fn successors<'c>(code: &'c [Instruction], lists: &'c [u32], at: usize) -> impl Iterator<Item = usize> + 'c {
     let Instruction { action, guard, .. } = code[at];
     let falls_through = match action {
-        Action::Branch { .. } | Action::Table { .. } | Action::Exit | Action::Trap => {
+        Action::Branch { .. } | Action::Table { .. } | Action::Exit | Action::Trap | Action::Return => {
             guard.register != Guard::ALWAYS.register
         }
         _ => true,
     };
     let jump = match action {
-        Action::Branch { target } => Some(target as usize),
+        Action::Branch { target } | Action::Call { target, .. } => Some(target as usize),
         _ => None,
     };
     let table = match action {

@@ -11,6 +11,7 @@ impl Decoder<'_> {
                 let a = self.read(i, self.operand(i, 1)?, Type::B32)?;
                 Fragments::Transpose { d: self.write(i, self.operand(i, 0)?, Type::B32)?, a }
             }
+            Opcode::Mma if i.types().next() == Some(Type::F64) => Fragments::Doubles(self.mma_f64(i)?),
             Opcode::Mma => Fragments::Product(self.mma(i)?),
             _ => self.matrices(i)?,
         };
@@ -56,6 +57,23 @@ impl Decoder<'_> {
             planes.push(if writes { self.write(i, element, ty)? } else { self.read(i, element, ty)? }.into());
         }
         Ok(planes)
+    }
+
+    fn mma_f64(&mut self, i: &Instruction) -> Result<crate::program::MmaF64> {
+        use Word::*;
+        self.only(i, &[Sync, Aligned, M8n8k4, M16n8k4, M16n8k8, M16n8k16, Row, Col])?;
+        let shapes = [(M8n8k4, 1, 1), (M16n8k4, 2, 1), (M16n8k8, 2, 2), (M16n8k16, 2, 4)];
+        let shape = shapes.into_iter().find(|(word, ..)| i.has(*word));
+        let (_, halves, steps) = shape.ok_or_else(|| self.malformed(i, "it has no shape"))?;
+        let mut planes = |index: usize, writes: bool| -> Result<Vec<u16>> {
+            Ok(self.planes(i, index, writes, Type::F64)?.into_iter().map(|plane| plane as u16).collect())
+        };
+        let (a, b, c) = (planes(1, false)?, planes(2, false)?, planes(3, false)?);
+        let d = planes(0, true)?;
+        if (a.len(), b.len(), c.len(), d.len()) != (halves * steps, steps, 2 * halves, 2 * halves) {
+            return Err(self.malformed(i, "its fragments have the wrong lengths"));
+        }
+        Ok(crate::program::MmaF64 { halves: halves as u8, d, a, b, c })
     }
 
     fn mma(&mut self, i: &Instruction) -> Result<crate::program::Mma> {

@@ -11,6 +11,7 @@ const FTZ: u16 = 1;
 const SAT: u16 = 2;
 const RELU: u16 = 4;
 const NAN: u16 = 8;
+const XORSIGN: u16 = 16;
 
 #[inline(always)]
 fn flush<H: Half>(aux: u16, x: H) -> H {
@@ -32,7 +33,10 @@ fn one2<H: Half>(aux: u16, a: H, b: H, op: impl Fn(H, H) -> H) -> H {
 
 #[inline(always)]
 fn extremes<H: Half>(aux: u16, a: H, b: H, max: bool) -> H {
-    one2(aux, a, b, |a, b| if aux & NAN != 0 { extreme_nan(a, b, max) } else { extreme(a, b, max) })
+    let sign = H::from_bits((a.bits() ^ b.bits()) & 0x8000).is_negative();
+    let (a, b) = if aux & XORSIGN != 0 { (a.abs(), b.abs()) } else { (a, b) };
+    let x = one2(aux, a, b, |a, b| if aux & NAN != 0 { extreme_nan(a, b, max) } else { extreme(a, b, max) });
+    if aux & XORSIGN != 0 && sign && !x.is_nan() { x.neg() } else { x }
 }
 
 /// Functions of one value, through f32.
@@ -144,13 +148,13 @@ impl Decoder<'_> {
         }
         let allowed: &[Word] = match i.opcode {
             Opcode::Fma => &[Rn, Ftz, Sat, Relu],
-            Opcode::Min | Opcode::Max => &[Ftz, Nan],
+            Opcode::Min | Opcode::Max => &[Ftz, Nan, XorSign, Abs],
             Opcode::Neg | Opcode::Abs => &[Ftz],
             Opcode::Ex2 | Opcode::Tanh => &[Approx, Ftz],
             _ => &[Rn, Ftz, Sat],
         };
         self.only(i, allowed)?;
-        let flags = [(Ftz, FTZ), (Sat, SAT), (Relu, RELU), (Nan, NAN)];
+        let flags = [(Ftz, FTZ), (Sat, SAT), (Relu, RELU), (Nan, NAN), (XorSign, XORSIGN)];
         let aux = flags.into_iter().filter(|(word, _)| i.has(*word)).fold(0, |sum, (_, bit)| sum | bit);
         let run = match ty {
             Type::F16 => scalar::<F16>(i.opcode),

@@ -250,8 +250,11 @@ impl Decoder<'_> {
         let signed = ty.is_signed();
         match i.opcode {
             Opcode::Lop3 => {
-                self.only(i, &[])?;
+                self.only(i, &[Word::And, Word::Or])?;
                 let table = self.literal(i, 4)?;
+                if i.has(Word::And) || i.has(Word::Or) {
+                    return self.lop3_predicate(i, table);
+                }
                 if i.operands.len() != 5 {
                     return Err(self.malformed(i, "five operands are expected"));
                 }
@@ -348,8 +351,9 @@ impl Decoder<'_> {
             }
             Opcode::Dp4a | Opcode::Dp2a => self.dot(i),
             _ => {
-                self.only(i, &[Word::Lo, Word::Hi])?;
-                let flags = u16::from(signed) | u16::from(i.has(Word::Hi)) << 1;
+                self.only(i, &[Word::Lo, Word::Hi, Word::Sat])?;
+                let sat = u16::from(i.has(Word::Sat)) << 3;
+                let flags = u16::from(signed) | u16::from(i.has(Word::Hi)) << 1 | sat;
                 let mad = i.opcode == Opcode::Mad24;
                 let run: Compute = |r, f, m| {
                     let (signed, high) = (f.aux & 1 != 0, f.aux & 2 != 0);
@@ -359,13 +363,53 @@ impl Decoder<'_> {
                         map2::<u32, u32, u32>(r, f, m, |a, b| int::mul24(low24(a), low24(b), high));
                     } else {
                         map3::<u32, u32, u32, u32>(r, f, m, |a, b, c| {
-                            int::mul24(low24(a), low24(b), high).wrapping_add(c)
+                            let product = int::mul24(low24(a), low24(b), high);
+                            match f.aux & 8 {
+                                0 => product.wrapping_add(c),
+                                _ => (product as i32).saturating_add(c as i32) as u32,
+                            }
                         });
                     }
                 };
                 self.simple(i, run, b32, &u32s[..if mad { 3 } else { 2 }], flags | u16::from(mad) << 2)
             }
         }
+    }
+
+    /// `lop3.or.b32 d|p, a, b, c, table, q`: `p` says whether the result is not zero, combined with `q`.
+    fn lop3_predicate(&mut self, i: &Instruction, table: u16) -> Result<()> {
+        let (Operand::Pair(d, p), q) = (self.operand(i, 0)?, self.operand(i, 5)?) else {
+            return Err(self.malformed(i, "two results are expected"));
+        };
+        let a = self.read(i, self.operand(i, 1)?, Type::B32)?;
+        let b = self.read(i, self.operand(i, 2)?, Type::B32)?;
+        let c = self.read(i, self.operand(i, 3)?, Type::B32)?;
+        let reads = self.reads.clone();
+        let result = self.fresh(File::R32)?;
+        let super::Register::R32(t) = result else { return Ok(()) };
+        let run: Compute = |r, f, m| {
+            let table = f.aux;
+            map3::<u32, u32, u32, u32>(r, f, m, |a, b, c| int::lop3(a, b, c, table));
+        };
+        self.writes.push(result);
+        self.compute(run, Fields { d: t, e: 0, a, b, c, aux: table });
+        self.reads = reads;
+        let q = self.read(i, q, Type::Pred)?;
+        self.reads.push(result);
+        let p = self.result_or_none(i, p)?;
+        let d = self.result_or_none_of(i, d, Type::B32)?;
+        let run: Compute = |r, f, m| {
+            let q = r.p[f.c as usize];
+            let nonzero = crate::lanes::test1::<u32>(r, f, |a| a != 0);
+            if f.e != crate::program::NONE {
+                crate::lanes::put_predicate(r, f.e, m, if f.aux == 0 { nonzero | q } else { nonzero & q });
+            }
+            if f.d != crate::program::NONE {
+                map1::<u32, u32>(r, f, m, |a| a);
+            }
+        };
+        self.compute(run, Fields { d, e: p, a: t, b: 0, c: q, aux: i.has(Word::And).into() });
+        Ok(())
     }
 
     /// `bfi` has four sources; the length is folded into the field that other instructions use for a second result.

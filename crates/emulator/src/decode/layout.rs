@@ -5,7 +5,8 @@ use crate::DecodeError;
 use crate::memory::SHARED_BASE;
 use crate::program::{GlobalVariable, Piece};
 use rustc_hash::FxHashMap;
-use warpsmith_ptx::{Base, Function, Immediate, Module, Operand, StateSpace, Symbol, Type, Variable};
+use std::ops::Range;
+use warpsmith_ptx::{Base, Function, Immediate, Module, Operand, Parameter, StateSpace, Symbol, Type, Variable};
 
 /// Where a named thing is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +18,13 @@ pub(crate) enum Home {
     Global(u32),
 }
 
-/// The memory that a kernel asks for.
+/// The memory that a kernel asks for, with the functions that it calls.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    homes: FxHashMap<Symbol, Home>,
+    /// By function and symbol; what is of the module is the first function's.
+    homes: FxHashMap<(usize, Symbol), Home>,
+    /// Each function's part of local memory.
+    pub frames: Vec<Range<u32>>,
     pub parameters: Vec<Piece>,
     pub parameter_bytes: u32,
     pub shared: Vec<Piece>,
@@ -35,26 +39,40 @@ const LIMIT: u64 = 1 << 28;
 const LOCAL_LIMIT: u64 = 512 << 10;
 
 impl Layout {
-    pub(crate) fn of(module: &Module, function: &Function) -> Result<Layout> {
-        let mut layout = Layout::default();
-        layout.place_parameters(function)?;
+    /// The functions' memory, the kernel's last.
+    pub(crate) fn of(module: &Module, functions: &[&Function]) -> Result<Layout> {
+        let mut layout = Layout { frames: vec![0..0; functions.len()], ..Layout::default() };
+        let kernel = functions.len().saturating_sub(1);
+        if let Some(function) = functions.last() {
+            layout.place_parameters(kernel, function)?;
+        }
 
         // Module variables count only where this kernel uses them: each kernel has its own shared memory.
         let mut used = vec![false; module.variables.len()];
-        for instruction in function.instructions() {
-            for operand in &instruction.operands {
-                mark(operand, &mut used);
-            }
+        for operand in functions.iter().flat_map(|f| f.instructions()).flat_map(|i| &i.operands) {
+            mark(operand, &mut used);
         }
         let module_variables = module.variables.iter().zip(0..).filter(|(_, n)| used[*n as usize]);
-        let variables: Vec<(Symbol, &Variable)> = module_variables
-            .map(|(v, n)| (Symbol::Global(n), v))
-            .chain(function.variables.iter().zip(0..).map(|(v, n)| (Symbol::Local(n), v)))
-            .collect();
+        let mut variables: Vec<((usize, Symbol), &Variable)> =
+            module_variables.map(|(v, n)| ((0, Symbol::Global(n)), v)).collect();
+        for (place, function) in functions.iter().enumerate() {
+            let own = function.variables.iter().zip(0..);
+            variables.extend(own.map(|(v, n)| ((place, Symbol::Local(n)), v)));
+        }
 
         let mut shared = SHARED_BASE;
         let mut dynamic_align = 16;
+        let mut frame = 0;
         for (symbol, v) in &variables {
+            if let (place, Symbol::Local(_)) = *symbol
+                && place >= frame
+            {
+                // The parameters of functions are the first of their part of local memory.
+                for place in frame..place + 1 {
+                    layout.open_frame(place, kernel, functions)?;
+                }
+                frame = place + 1;
+            }
             let fail = |reason: &str| DecodeError::Variable { name: v.name.clone(), reason: reason.into() };
             let align = v.align.max(v.ty.bytes()).max(1);
             if !align.is_power_of_two() || align > 1 << 16 {
@@ -72,10 +90,12 @@ impl Layout {
                     layout.homes.insert(*symbol, Home::Shared(offset));
                     layout.shared.push(Piece { name: v.name.clone(), offset, bytes });
                 }
-                StateSpace::Local => {
+                // What calls pass lies in the thread's own memory, too.
+                StateSpace::Local | StateSpace::Param => {
                     let offset = layout.local_bytes.next_multiple_of(align);
                     layout.local_bytes = offset + bytes;
                     layout.homes.insert(*symbol, Home::Local(offset));
+                    layout.frames[symbol.0].end = layout.local_bytes;
                 }
                 StateSpace::Global | StateSpace::Const => {
                     layout.homes.insert(*symbol, Home::Global(layout.globals.len() as u32));
@@ -88,6 +108,9 @@ impl Layout {
                 return Err(fail("too much memory in all"));
             }
         }
+        for place in frame..functions.len() {
+            layout.open_frame(place, kernel, functions)?;
+        }
         // A thread's local memory is a stripe of its warp's; the stripe keeps every alignment.
         layout.local_bytes = layout.local_bytes.next_multiple_of(32);
         layout.dynamic_base = shared.next_multiple_of(dynamic_align);
@@ -99,28 +122,56 @@ impl Layout {
         Ok(layout)
     }
 
-    pub(crate) fn home(&self, symbol: Symbol) -> Option<Home> {
-        self.homes.get(&symbol).copied()
+    /// Where a symbol of a function is.
+    pub(crate) fn home(&self, function: usize, symbol: Symbol) -> Option<Home> {
+        let function = if matches!(symbol, Symbol::Global(_)) { 0 } else { function };
+        self.homes.get(&(function, symbol)).copied()
+    }
+
+    /// Starts a function's part of local memory with its parameters and results.
+    fn open_frame(&mut self, place: usize, kernel: usize, functions: &[&Function]) -> Result<()> {
+        let start = self.local_bytes.next_multiple_of(16);
+        if place != kernel {
+            self.local_bytes = start;
+            let function = functions[place];
+            for (p, n) in function.parameters.iter().chain(&function.results).zip(0..) {
+                let (align, bytes) = extent(p)?;
+                let offset = self.local_bytes.next_multiple_of(align);
+                self.local_bytes = offset + bytes;
+                self.homes.insert((place, Symbol::Parameter(n)), Home::Local(offset));
+            }
+        }
+        self.frames[place] = start..self.local_bytes.max(start);
+        Ok(())
     }
 
     /// Each parameter at its natural alignment, in order.
-    fn place_parameters(&mut self, function: &Function) -> Result<()> {
+    fn place_parameters(&mut self, kernel: usize, function: &Function) -> Result<()> {
         for (p, n) in function.parameters.iter().zip(0..) {
-            let fail = |reason: &str| DecodeError::Variable { name: p.name.clone(), reason: reason.into() };
-            let natural = p.ty.bytes().max(1);
-            let align = p.align.max(natural);
-            let bytes = p.count.max(1).checked_mul(natural.into()).filter(|b| *b < LIMIT);
-            let bytes = bytes.ok_or_else(|| fail("it is too large"))? as u32;
-            if !align.is_power_of_two() || align > 1 << 16 || u64::from(self.parameter_bytes) > LIMIT {
-                return Err(fail("it can not be placed"));
+            let (align, bytes) = extent(p)?;
+            if u64::from(self.parameter_bytes) > LIMIT {
+                return Err(DecodeError::Variable { name: p.name.clone(), reason: "it can not be placed".into() });
             }
             let offset = self.parameter_bytes.next_multiple_of(align);
             self.parameter_bytes = offset + bytes;
-            self.homes.insert(Symbol::Parameter(n), Home::Param(offset));
+            self.homes.insert((kernel, Symbol::Parameter(n)), Home::Param(offset));
             self.parameters.push(Piece { name: p.name.clone(), offset, bytes });
         }
         Ok(())
     }
+}
+
+/// Alignment and size of a parameter.
+fn extent(p: &Parameter) -> Result<(u32, u32)> {
+    let fail = |reason: &str| DecodeError::Variable { name: p.name.clone(), reason: reason.into() };
+    let natural = p.ty.bytes().max(1);
+    let align = p.align.max(natural);
+    let bytes = p.count.max(1).checked_mul(natural.into()).filter(|b| *b < LIMIT);
+    let bytes = bytes.ok_or_else(|| fail("it is too large"))? as u32;
+    if !align.is_power_of_two() || align > 1 << 16 {
+        return Err(fail("it can not be placed"));
+    }
+    Ok((align, bytes))
 }
 
 /// Marks the module variables that an operand names.

@@ -10,7 +10,7 @@ use warpsmith_ptx::{Instruction, Opcode, Operand, Type, Word};
 
 /// A comparison; the unordered ones are true when an operand is NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compare {
+pub(super) enum Compare {
     Eq,
     Ne,
     Lt,
@@ -47,6 +47,65 @@ const COMPARES: [(Word, Compare); 18] = [
     (Word::Geu, Compare::Geu),
     (Word::Num, Compare::Num),
     (Word::NanCompare, Compare::Nan),
+];
+
+impl Compare {
+    /// The comparison that an instruction names.
+    pub(super) fn of(i: &Instruction) -> Option<Compare> {
+        COMPARES.into_iter().find(|(word, _)| i.has(*word)).map(|(_, c)| c)
+    }
+
+    pub(super) fn words() -> [Word; 18] {
+        COMPARES.map(|(word, _)| word)
+    }
+
+    /// A number below 16 for it.
+    pub(super) fn number(self) -> u16 {
+        NUMBERED.iter().position(|c| *c == self).unwrap_or_default() as u16
+    }
+
+    pub(super) fn numbered(n: u16) -> Compare {
+        NUMBERED[usize::from(n) % NUMBERED.len()]
+    }
+
+    /// Whether it holds of two floats.
+    pub(super) fn holds(self, a: f32, b: f32) -> bool {
+        let order = a.partial_cmp(&b);
+        let unordered = order.is_none();
+        match self {
+            Compare::Eq => order.is_some_and(|o| o.is_eq()),
+            Compare::Ne => order.is_some_and(|o| o.is_ne()),
+            Compare::Lt => order.is_some_and(|o| o.is_lt()),
+            Compare::Le => order.is_some_and(|o| o.is_le()),
+            Compare::Gt => order.is_some_and(|o| o.is_gt()),
+            Compare::Ge => order.is_some_and(|o| o.is_ge()),
+            Compare::Equ => unordered || a == b,
+            Compare::Neu => a != b,
+            Compare::Ltu => unordered || a < b,
+            Compare::Leu => unordered || a <= b,
+            Compare::Gtu => unordered || a > b,
+            Compare::Geu => unordered || a >= b,
+            Compare::Num => !unordered,
+            Compare::Nan => unordered,
+        }
+    }
+}
+
+const NUMBERED: [Compare; 14] = [
+    Compare::Eq,
+    Compare::Ne,
+    Compare::Lt,
+    Compare::Le,
+    Compare::Gt,
+    Compare::Ge,
+    Compare::Equ,
+    Compare::Neu,
+    Compare::Ltu,
+    Compare::Leu,
+    Compare::Gtu,
+    Compare::Geu,
+    Compare::Num,
+    Compare::Nan,
 ];
 
 /// Combines the comparison with the predicate `c` as `aux` says, and writes both results.
@@ -165,6 +224,7 @@ fn pick(compare: Compare, ty: Type, ftz: bool, set: bool) -> Option<Compute> {
 impl Decoder<'_> {
     pub(super) fn comparison(&mut self, i: &Instruction) -> Result<()> {
         match i.opcode {
+            Opcode::Set | Opcode::Setp if Decoder::compares_halves(i) => self.half_comparison(i),
             Opcode::Selp => self.selp(i),
             Opcode::Slct => self.slct(i),
             Opcode::Set => {
@@ -188,10 +248,14 @@ impl Decoder<'_> {
         }
     }
 
-    fn result_or_none(&mut self, i: &Instruction, operand: &Operand) -> Result<u16> {
+    pub(super) fn result_or_none(&mut self, i: &Instruction, operand: &Operand) -> Result<u16> {
+        self.result_or_none_of(i, operand, Type::Pred)
+    }
+
+    pub(super) fn result_or_none_of(&mut self, i: &Instruction, operand: &Operand, ty: Type) -> Result<u16> {
         match operand {
             Operand::Sink => Ok(NONE),
-            operand => self.write(i, operand, Type::Pred),
+            operand => self.write(i, operand, ty),
         }
     }
 
@@ -199,8 +263,7 @@ impl Decoder<'_> {
         let mut allowed = vec![Word::Ftz, Word::And, Word::Or, Word::Xor];
         allowed.extend(COMPARES.map(|(word, _)| word));
         self.only(i, &allowed)?;
-        let compare = COMPARES.into_iter().find(|(word, _)| i.has(*word)).map(|(_, c)| c);
-        let compare = compare.ok_or_else(|| self.malformed(i, "no comparison"))?;
+        let compare = Compare::of(i).ok_or_else(|| self.malformed(i, "no comparison"))?;
         let run = pick(compare, ty, i.has(Word::Ftz), set).ok_or_else(|| self.unsupported(i, ""))?;
         let a = self.read(i, self.operand(i, 1)?, ty)?;
         let b = self.read(i, self.operand(i, 2)?, ty)?;

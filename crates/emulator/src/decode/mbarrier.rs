@@ -13,6 +13,8 @@ impl Decoder<'_> {
         let place = self.address(i, self.operand(i, 0)?)?;
         self.emit(Action::Mbarrier(MbarrierOp {
             kind: MbarrierKind::CopiesArrive { counts: i.has(Noinc) },
+            relaxed: false,
+            scope: None,
             space: self.space(i),
             address_wide: place.wide,
             address: place.plane,
@@ -90,6 +92,8 @@ impl Decoder<'_> {
         };
         self.emit(Action::Mbarrier(MbarrierOp {
             kind,
+            relaxed: i.has(Relaxed),
+            scope: self.scope(i),
             space: self.space(i),
             address_wide: place.wide,
             address: place.plane,

@@ -1,8 +1,9 @@
 //! `ld`, `st`, `atom`, `red`, `cp.async`.
 
+use super::layout::Home;
 use super::{Decoder, Register, Result};
-use crate::program::{Access, Action, Atomic, AtomicOp, AtomicType, CopyAsync, NONE, Space};
-use warpsmith_ptx::{Immediate, Instruction, Opcode, Operand, Type, Word};
+use crate::program::{Access, Action, Atomic, AtomicOp, AtomicType, CopyAsync, NONE, Scope, Semantics, Space};
+use warpsmith_ptx::{Base, Immediate, Instruction, Opcode, Operand, Type, Word};
 
 /// Cache hints, scopes and orders that are words only: one scheduler makes every access strong.
 const HINTS: [Word; 33] = {
@@ -44,9 +45,9 @@ const HINTS: [Word; 33] = {
     ]
 };
 
-const SPACES: [Word; 9] = {
+const SPACES: [Word; 10] = {
     use Word::*;
-    [Global, Shared, SharedCta, SharedCluster, Local, Const, Param, ParamEntry, Generic]
+    [Global, Shared, SharedCta, SharedCluster, Local, Const, Param, ParamEntry, ParamFunc, Generic]
 };
 
 impl Decoder<'_> {
@@ -68,17 +69,41 @@ impl Decoder<'_> {
             Space::Global
         } else if has(&[Local]) {
             Space::Local
-        } else if has(&[Param, ParamEntry]) {
+        } else if has(&[Param, ParamEntry, ParamFunc]) {
             Space::Param
         } else {
             Space::Generic
         }
     }
 
+    /// The same, where parameters of functions, and what calls pass, lie in local memory.
+    fn space_of(&self, i: &Instruction, address: usize) -> Space {
+        let space = self.space(i);
+        let Some(Operand::Address(a)) = i.operands.get(address) else { return space };
+        let local = match a.base {
+            Base::Symbol(symbol) => matches!(self.layout.home(self.current, symbol), Some(Home::Local(_))),
+            _ => self.is_function(),
+        };
+        if space == Space::Param && local { Space::Local } else { space }
+    }
+
     /// Whether other threads may be meant to see or change what this instruction touches.
     fn strong(&self, i: &Instruction) -> bool {
         use Word::*;
         [Volatile, Relaxed, Acquire, Release, AcqRel, Sc, Mmio, Cv].iter().any(|w| i.has(*w))
+    }
+
+    /// Whom an instruction is for, where it says.
+    pub(super) fn scope(&self, i: &Instruction) -> Option<Scope> {
+        use Word::*;
+        let scopes = [(Cta, Scope::Cta), (Cluster, Scope::Cluster), (Gpu, Scope::Gpu), (Sys, Scope::Sys)];
+        scopes.into_iter().find(|(word, _)| i.has(*word)).map(|(_, scope)| scope)
+    }
+
+    /// What it orders.
+    pub(super) fn semantics(&self, i: &Instruction) -> Semantics {
+        let both = i.has(Word::AcqRel) || i.has(Word::Sc);
+        Semantics { acquires: both || i.has(Word::Acquire), releases: both || i.has(Word::Release) }
     }
 
     fn access(&mut self, i: &Instruction) -> Result<()> {
@@ -88,10 +113,10 @@ impl Decoder<'_> {
         self.only(i, &allowed)?;
         let load = i.opcode != Opcode::St;
         let ty = self.ty(i)?;
-        if ty.bits() > 64 || ty == Type::Pred || i.types().count() > 1 {
+        if ty == Type::Pred || i.types().count() > 1 {
             return Err(self.unsupported(i, ""));
         }
-        let space = self.space(i);
+        let space = self.space_of(i, usize::from(load));
         if !load && (space == Space::Param || i.has(Word::Const)) {
             return Err(self.unsupported(i, "a store to memory that kernels only read"));
         }
@@ -103,6 +128,12 @@ impl Decoder<'_> {
         let (data, address) = if load { (0, 1) } else { (1, 0) };
         let place = self.address(i, self.operand(i, address)?)?;
         let data = self.operand(i, data)?;
+        if ty.bits() == 128 {
+            let planes = self.halves(i, data, load)?;
+            let list = self.lists.len() as u32;
+            self.lists.extend(planes.map(u32::from));
+            return self.emit_access(i, space, Type::B64, (2, list, true), place);
+        }
         let elements = match (data, count) {
             (Operand::Vector(elements), n) if elements.len() == usize::from(n) => elements.as_slice(),
             (Operand::Vector(_), _) => return Err(self.malformed(i, "the vector's length does not fit")),
@@ -119,6 +150,17 @@ impl Decoder<'_> {
             wide = Some(is_wide);
             self.lists.push(plane.into());
         }
+        self.emit_access(i, space, ty, (count, list, wide.unwrap_or(false)), place)
+    }
+
+    fn emit_access(
+        &mut self,
+        i: &Instruction,
+        space: Space,
+        ty: Type,
+        (count, list, wide): (u8, u32, bool),
+        place: super::operands::Place,
+    ) -> Result<()> {
         let strong = self.strong(i);
         self.communicates |= strong && matches!(space, Space::Global | Space::Generic);
         let access = Access {
@@ -127,13 +169,17 @@ impl Decoder<'_> {
             count,
             signed: ty.is_signed(),
             strong,
-            wide: wide.unwrap_or(false),
+            order: self.semantics(i),
+            // What is volatile is relaxed, for everybody.
+            scope: self.scope(i).unwrap_or(Scope::Sys),
+            constant: i.has(Word::Nc),
+            wide,
             address_wide: place.wide,
             address: place.plane,
             offset: place.offset,
             list,
         };
-        self.emit(if load { Action::Load(access) } else { Action::Store(access) });
+        self.emit(if i.opcode == Opcode::St { Action::Store(access) } else { Action::Load(access) });
         Ok(())
     }
 
@@ -169,6 +215,7 @@ impl Decoder<'_> {
             (Cas, AtomicOp::Cas),
         ];
         let mut allowed: Vec<Word> = operations.iter().map(|(word, _)| *word).collect();
+        allowed.extend([V2, V4, V8]);
         allowed.extend(HINTS);
         allowed.extend(SPACES);
         self.only(i, &allowed)?;
@@ -178,6 +225,9 @@ impl Decoder<'_> {
         let space = self.space(i);
         if matches!(space, Space::Param | Space::Local) || i.has(Const) {
             return Err(self.unsupported(i, "its state space"));
+        }
+        if [V2, V4, V8].iter().any(|word| i.has(*word)) || ty == Type::B128 {
+            return self.vector_atomic(i, op, ty, space);
         }
         let kind = match (ty, op) {
             (Type::B16 | Type::U16, AtomicOp::Cas) => AtomicType::U16,
@@ -207,6 +257,8 @@ impl Decoder<'_> {
         };
         self.communicates |= space != Space::Shared;
         self.emit(Action::Atomic(Atomic {
+            order: self.semantics(i),
+            scope: self.scope(i).unwrap_or(Scope::Gpu),
             space,
             op,
             ty: kind,

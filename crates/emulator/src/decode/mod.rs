@@ -2,6 +2,8 @@
 //! instruction becomes one action with its types baked in. What is not understood is refused here, never at run time.
 
 mod bulk;
+mod call;
+mod carry;
 mod cluster;
 mod control;
 mod convert;
@@ -10,19 +12,28 @@ mod float;
 mod flow;
 mod fragments;
 mod half;
+mod halves;
 mod integer;
 mod layout;
 mod logic;
 mod mbarrier;
 mod memory;
+mod mixed;
 mod moves;
 mod operands;
 mod product;
+mod tensor_maps;
+mod tiny;
+mod vectors;
+mod video;
 mod warp;
 
 use crate::DecodeError;
 use crate::lanes::{Compute, Fields};
-use crate::program::{Action, Bulk, Constant, Counts, Fragments, Guard, Instruction, NONE, Origin, Product, Program};
+use crate::program::{
+    Action, Bulk, CallSite, Constant, Counts, Fragments, Frame, Guard, Instruction, NONE, Origin, Product, Program,
+    VectorAtomic,
+};
 use layout::Layout;
 use operands::Slot;
 use rustc_hash::FxHashMap;
@@ -48,6 +59,10 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct Decoder<'m> {
     module: &'m Module,
     function: &'m ptx::Function,
+    /// The kernel last, what it calls before: whoever calls waits ahead of whom it calls.
+    functions: Vec<(u32, &'m ptx::Function)>,
+    /// Which of them is decoded.
+    current: usize,
     layout: Layout,
     slots: Vec<Slot>,
     counts: Counts,
@@ -56,6 +71,8 @@ pub(crate) struct Decoder<'m> {
     specials: FxHashMap<SpecialRegister, u16>,
     /// Always-false and always-true predicates, once asked for.
     fixed: [Option<u16>; 2],
+    /// The carry of `add.cc` and its kin, once asked for.
+    carry: Option<u16>,
     /// Where results go that nobody wants, a register a file.
     sinks: [Option<u16>; 3],
     code: Vec<Instruction>,
@@ -63,9 +80,15 @@ pub(crate) struct Decoder<'m> {
     flow: Vec<flow::Step>,
     lists: Vec<u32>,
     bulk: Vec<Bulk>,
+    vectors: Vec<VectorAtomic>,
     products: Vec<Product>,
     fragments: Vec<Fragments>,
     labels: Vec<Option<u32>>,
+    /// Where the current function's labels start.
+    first_label: u32,
+    frames: Vec<Frame>,
+    calls: Vec<CallSite>,
+    named: Vec<(Register, String)>,
     locations: Vec<Location>,
     known_locations: FxHashMap<Location, u32>,
     here: Origin,
@@ -93,25 +116,35 @@ impl Program {
 
 impl<'m> Decoder<'m> {
     fn new(module: &'m Module, function: &'m ptx::Function) -> Result<Decoder<'m>> {
-        let mut decoder = Decoder {
+        let functions = call::reachable(module, function);
+        let all: Vec<&ptx::Function> = functions.iter().map(|(_, f)| *f).collect();
+        Ok(Decoder {
             module,
             function,
-            layout: Layout::of(module, function)?,
+            layout: Layout::of(module, &all)?,
+            functions,
+            current: 0,
             slots: vec![],
             counts: Counts::default(),
             constants32: FxHashMap::default(),
             constants64: FxHashMap::default(),
             specials: FxHashMap::default(),
             fixed: [None; 2],
+            carry: None,
             sinks: [None; 3],
             code: vec![],
             origins: vec![],
             flow: vec![],
             lists: vec![],
             bulk: vec![],
+            vectors: vec![],
             products: vec![],
             fragments: vec![],
-            labels: vec![None; function.labels.len()],
+            labels: vec![],
+            first_label: 0,
+            frames: vec![],
+            calls: vec![],
+            named: vec![],
             locations: vec![],
             known_locations: FxHashMap::default(),
             here: Origin::default(),
@@ -119,32 +152,75 @@ impl<'m> Decoder<'m> {
             reads: vec![],
             writes: vec![],
             communicates: false,
-        };
-        for register in &function.registers {
-            let slot = decoder.slot(register.ty)?;
-            decoder.slots.push(slot);
-        }
-        Ok(decoder)
+        })
     }
 
     fn run(mut self) -> Result<Program> {
-        for statement in &self.function.body {
-            match statement {
-                Statement::Label(label) => {
-                    let at = self.code.len() as u32;
-                    if let Some(slot) = self.labels.get_mut(label.0 as usize) {
-                        *slot = Some(at);
+        for (place, (_, function)) in self.functions.clone().into_iter().enumerate() {
+            self.enter(place, function)?;
+            for statement in &function.body {
+                match statement {
+                    Statement::Label(label) => {
+                        let at = self.code.len() as u32;
+                        if let Some(slot) = self.labels.get_mut((self.first_label + label.0) as usize) {
+                            *slot = Some(at);
+                        }
                     }
+                    Statement::Source(line) => self.here.location = self.source(line),
+                    Statement::Instruction(i) => self.instruction(i)?,
+                    Statement::Pragma(_) => {}
                 }
-                Statement::Source(line) => self.here.location = self.source(line),
-                Statement::Instruction(i) => self.instruction(i)?,
-                Statement::Pragma(_) => {}
             }
+            self.guard = Guard::ALWAYS;
+            let last = if self.is_function() { Action::Return } else { Action::Exit };
+            self.emit(last);
+            self.leave(place);
         }
-        self.guard = Guard::ALWAYS;
-        self.emit(Action::Exit);
         self.link()?;
         self.finish()
+    }
+
+    /// Starts with another function.
+    fn enter(&mut self, place: usize, function: &'m ptx::Function) -> Result<()> {
+        self.function = function;
+        self.current = place;
+        self.here = Origin::default();
+        self.first_label = self.labels.len() as u32;
+        self.labels.resize(self.labels.len() + function.labels.len(), None);
+        self.frames.push(Frame {
+            start: self.code.len() as u32,
+            local: self.layout.frames.get(place).cloned().unwrap_or_default(),
+            registers: [(); 3].map(|()| 0..0),
+        });
+        let counts = self.counts;
+        self.frames[place].registers = [counts.r32, counts.r64, counts.p].map(|n| n as u16..n as u16);
+        self.slots.clear();
+        for register in &function.registers {
+            let slot = self.slot(register.ty)?;
+            self.slots.push(slot);
+        }
+        Ok(())
+    }
+
+    /// Notes what registers the function has.
+    fn leave(&mut self, place: usize) {
+        let counts = self.counts;
+        for (range, n) in self.frames[place].registers.iter_mut().zip([counts.r32, counts.r64, counts.p]) {
+            range.end = n as u16;
+        }
+        for (register, slot) in self.function.registers.iter().zip(&self.slots) {
+            let planes = match slot {
+                Slot::Plane(r) => vec![*r],
+                Slot::Halves(low, high) => vec![Register::R64(*low), Register::R64(*high)],
+                Slot::Unsupported(_) => vec![],
+            };
+            self.named.extend(planes.into_iter().map(|plane| (plane, register.name.clone())));
+        }
+    }
+
+    /// Whether what is decoded is a function that the kernel calls.
+    fn is_function(&self) -> bool {
+        self.current + 1 < self.functions.len()
     }
 
     fn instruction(&mut self, i: &ptx::Instruction) -> Result<()> {
@@ -174,19 +250,27 @@ impl<'m> Decoder<'m> {
             Cvt => self.conversion(i),
             Ld | Ldu | St | Atom | Red | Cp => self.memory(i),
             Shfl | Vote | Match | Redux | Activemask | Elect => self.warp(i),
+            Call => self.call(i),
+            Tensormap => self.tensor_map(i),
             Bra | BrxIdx | Exit | Ret | Trap | Brkpt | Bar | Barrier | Fence | Membar | Nanosleep | Prefetch
-            | Prefetchu | Discard | Createpolicy | Griddepcontrol | Setmaxnreg => self.control(i),
+            | Prefetchu | Discard | Applypriority | Createpolicy | Griddepcontrol | Setmaxnreg => self.control(i),
             Mbarrier => self.mbarrier(i),
             Mapa | Getctarank => self.cluster_address(i),
             Wgmma => self.warpgroup(i),
             Mma | Ldmatrix | Stmatrix | Movmatrix => self.fragments(i),
+            Vadd2 | Vadd4 | Vsub2 | Vsub4 | Vavrg2 | Vavrg4 | Vabsdiff2 | Vabsdiff4 | Vmin2 | Vmin4 | Vmax2 | Vmax4 => {
+                self.video(i)
+            }
             _ => Err(self.unsupported(i, "")),
         }
     }
 
     /// `add` and its kin, whose type decides the family.
     fn arithmetic(&mut self, i: &ptx::Instruction) -> Result<()> {
-        match i.types().last() {
+        let types: Vec<Type> = i.types().collect();
+        match types.last() {
+            _ if Decoder::carries(i) => self.carry(i),
+            Some(Type::F16 | Type::BF16) if types.len() == 2 && types[0] == Type::F32 => self.mixed(i),
             Some(Type::F32 | Type::F64 | Type::F32x2) => self.float(i),
             Some(Type::F16 | Type::BF16 | Type::F16x2 | Type::BF16x2) => self.half(i),
             _ => self.integer(i),
@@ -231,6 +315,7 @@ impl<'m> Decoder<'m> {
         for i in &mut self.code {
             match &mut i.action {
                 Action::Branch { target } => *target = resolve(*target),
+                Action::Call { target, .. } => *target = self.frames.get(*target as usize).map_or(end, |f| f.start),
                 Action::Table { start, count, .. } => {
                     let range = *start as usize..(*start + *count) as usize;
                     for target in self.lists.get_mut(range).into_iter().flatten() {
@@ -252,7 +337,8 @@ impl<'m> Decoder<'m> {
         if self.code.len() >= u32::MAX as usize {
             return Err(large("instructions"));
         }
-        let uses = flow::analyse(&mut self.code, &self.flow, &self.lists, self.counts);
+        let entry = self.frames.last().map_or(0, |f| f.start);
+        let uses = flow::analyse(&mut self.code, &self.flow, &self.lists, self.counts, entry);
         let touched = if self.products.is_empty() { vec![] } else { flow::touched(&self.flow) };
         if !self.products.is_empty() {
             fences::analyse(&self.code, &self.flow, &self.lists, self.counts.r32, &mut self.products);
@@ -266,8 +352,12 @@ impl<'m> Decoder<'m> {
             uses,
             lists: self.lists,
             bulk: self.bulk,
+            vectors: self.vectors,
             products: self.products,
             fragments: self.fragments,
+            calls: self.calls,
+            frames: self.frames,
+            entry,
             touched,
             counts: self.counts,
             constants32: self.constants32.into_iter().map(|(value, index)| (index, value)).collect(),
@@ -292,11 +382,9 @@ impl<'m> Decoder<'m> {
     /// Register names in the numbering of [`flow`].
     fn names(&self) -> Vec<String> {
         let mut names = vec![String::new(); self.counts.r32 + self.counts.r64 + self.counts.p];
-        for (register, slot) in self.function.registers.iter().zip(&self.slots) {
-            if let Slot::Plane(r) = slot
-                && let Some(name) = names.get_mut(flow::number(*r, self.counts) as usize)
-            {
-                *name = register.name.clone();
+        for (plane, name) in &self.named {
+            if let Some(slot) = names.get_mut(flow::number(*plane, self.counts) as usize) {
+                slot.clone_from(name);
             }
         }
         names

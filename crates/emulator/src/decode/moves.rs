@@ -21,6 +21,9 @@ impl Decoder<'_> {
     fn mov(&mut self, i: &Instruction) -> Result<()> {
         self.only(i, &[])?;
         let ty = self.ty(i)?;
+        if ty == Type::B128 {
+            return self.mov128(i);
+        }
         match (self.operand(i, 0)?, self.operand(i, 1)?) {
             (Operand::Vector(parts), source) => self.unpack(i, parts, source, ty),
             (d, Operand::Vector(parts)) => self.pack(i, d, parts, ty),
@@ -32,6 +35,30 @@ impl Decoder<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// `mov.b128`: halves are registers of 64 bits already.
+    fn mov128(&mut self, i: &Instruction) -> Result<()> {
+        let from = match self.operand(i, 1)? {
+            Operand::Vector(parts) if parts.len() == 2 => {
+                [self.read(i, &parts[0], Type::B64)?, self.read(i, &parts[1], Type::B64)?]
+            }
+            register => self.halves(i, register, false)?,
+        };
+        let to = match self.operand(i, 0)? {
+            Operand::Vector(parts) if parts.len() == 2 => {
+                [self.write(i, &parts[0], Type::B64)?, self.write(i, &parts[1], Type::B64)?]
+            }
+            register => self.halves(i, register, true)?,
+        };
+        // One instruction, as one half of the result may be the other half's source.
+        let run: Compute = |r, f, m| {
+            let (low, high) = (r.r64[f.a as usize], r.r64[f.b as usize]);
+            crate::lanes::put(r, f.d, m, &low);
+            crate::lanes::put(r, f.e, m, &high);
+        };
+        self.compute(run, Fields { d: to[0], e: to[1], a: from[0], b: from[1], ..Fields::default() });
+        Ok(())
     }
 
     fn mov_special(&mut self, i: &Instruction, d: &Operand, special: SpecialRegister, ty: Type) -> Result<()> {

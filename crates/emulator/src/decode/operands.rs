@@ -10,6 +10,8 @@ use warpsmith_ptx::{Address, Base, Immediate, Instruction, Operand, RegisterId, 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Slot {
     Plane(Register),
+    /// The two halves of 128 bits, the low one first.
+    Halves(u16, u16),
     /// A type that the machine has no plane for.
     Unsupported(Type),
 }
@@ -46,6 +48,10 @@ impl Decoder<'_> {
     pub(super) fn slot(&mut self, ty: Type) -> Result<Slot> {
         Ok(match File::of(ty) {
             Some(file) => Slot::Plane(self.fresh(file)?),
+            None if ty.bits() == 128 => match (self.fresh(File::R64)?, self.fresh(File::R64)?) {
+                (Register::R64(low), Register::R64(high)) => Slot::Halves(low, high),
+                _ => Slot::Unsupported(ty),
+            },
             None => Slot::Unsupported(ty),
         })
     }
@@ -70,6 +76,7 @@ impl Decoder<'_> {
     fn register(&self, i: &Instruction, id: RegisterId) -> Result<Register> {
         match self.slots.get(id.0 as usize) {
             Some(Slot::Plane(r)) => Ok(*r),
+            Some(Slot::Halves(..)) => Err(self.malformed(i, "a register of 128 bits does not fit")),
             Some(Slot::Unsupported(ty)) => Err(self.unsupported(i, &format!("registers of type .{ty}"))),
             None => Err(self.malformed(i, "a register that is not declared")),
         }
@@ -129,6 +136,19 @@ impl Decoder<'_> {
             Operand::Sink => self.sink(file),
             _ => Err(self.malformed(i, "the result is not a register")),
         }
+    }
+
+    /// The planes of a register of 128 bits, the low half first.
+    pub(super) fn halves(&mut self, i: &Instruction, operand: &Operand, writes: bool) -> Result<[u16; 2]> {
+        let Operand::Register(id) = operand else {
+            return Err(self.malformed(i, "a register of 128 bits is expected"));
+        };
+        let Some(Slot::Halves(low, high)) = self.slots.get(id.0 as usize).copied() else {
+            return Err(self.malformed(i, "a register of 128 bits is expected"));
+        };
+        let noted = if writes { &mut self.writes } else { &mut self.reads };
+        noted.extend([Register::R64(low), Register::R64(high)]);
+        Ok([low, high])
     }
 
     /// The plane of a result, with whether it is a 64-bit one, whatever its width.
@@ -228,7 +248,7 @@ impl Decoder<'_> {
 
     /// A symbol's address as a value.
     fn symbol(&mut self, i: &Instruction, symbol: Symbol, offset: i64, file: File) -> Result<u16> {
-        let home = self.layout.home(symbol).ok_or_else(|| self.malformed(i, "an unknown symbol"))?;
+        let home = self.layout.home(self.current, symbol).ok_or_else(|| self.malformed(i, "an unknown symbol"))?;
         match (home, file) {
             (Home::Global(n), File::R64) => self.constant64(Constant::Variable(n, offset)),
             (Home::Global(_), _) => Err(self.malformed(i, "the address of a global variable is a 64-bit value")),

@@ -1,6 +1,7 @@
 //! Instructions in which the lanes of a warp read each other's registers.
 
 use super::{Decoder, Result};
+use crate::arithmetic::float::{canonical, extreme, extreme_nan};
 use crate::lanes::{Compute, Fields, LANES, Registers, each, put, put_predicate};
 use crate::program::{Action, NONE};
 use warpsmith_ptx::{Instruction, Opcode, Operand, Type, Word};
@@ -121,8 +122,14 @@ impl Decoder<'_> {
 
     fn reduce(&mut self, i: &Instruction) -> Result<()> {
         use Word::*;
-        self.only(i, &[Sync, Add, Min, Max, And, Or, Xor])?;
+        self.only(i, &[Sync, Add, Min, Max, And, Or, Xor, Abs, Nan])?;
         let ty = self.ty(i)?;
+        if ty == Type::F32 && (i.has(Min) || i.has(Max)) {
+            return self.reduce_floats(i);
+        }
+        if i.has(Abs) || i.has(Nan) {
+            return Err(self.unsupported(i, ""));
+        }
         if !matches!(ty, Type::U32 | Type::S32 | Type::B32) {
             return Err(self.unsupported(i, ""));
         }
@@ -140,6 +147,28 @@ impl Decoder<'_> {
             _ => |r, f, m| reduce(r, f, m, |a, b| a ^ b),
         };
         self.sync(run, Fields { d, a, ..Fields::default() }, members);
+        Ok(())
+    }
+
+    fn reduce_floats(&mut self, i: &Instruction) -> Result<()> {
+        let a = self.read(i, self.operand(i, 1)?, Type::F32)?;
+        let members = self.read(i, self.operand(i, 2)?, Type::B32)?;
+        let d = self.write(i, self.operand(i, 0)?, Type::F32)?;
+        let aux = u16::from(i.has(Word::Max)) | u16::from(i.has(Word::Abs)) << 1 | u16::from(i.has(Word::Nan)) << 2;
+        let run: Compute = |r, f, m| {
+            let aux = f.aux;
+            let value = |bits: u32| f32::from_bits(if aux & 2 != 0 { bits & 0x7fff_ffff } else { bits });
+            reduce(r, f, m, |a, b| {
+                let (a, b) = (value(a), value(b));
+                let pick = if aux & 4 != 0 { extreme_nan } else { extreme };
+                pick(a, b, aux & 1 != 0).to_bits()
+            });
+            if m.count_ones() == 1 {
+                let only = value(r.r32[f.a as usize][m.trailing_zeros() as usize]);
+                put(r, f.d, m, &[canonical(only).to_bits(); LANES]);
+            }
+        };
+        self.sync(run, Fields { d, a, aux, ..Fields::default() }, members);
         Ok(())
     }
 

@@ -4,11 +4,12 @@ use super::block::Common;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
+use super::races::{Deed, Race};
 use super::span::{Row, Span, addresses, extend, gather, load_row, store_row, word_of};
 use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::{LANES, each};
-use crate::memory::{Flat, PAGE, POISON_WORD, Page, SHARED_BASE};
+use crate::memory::{Flat, PAGE, POISON_WORD, Page, SHARED_BASE, Touch};
 use crate::program::{Access, Space};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -16,6 +17,9 @@ impl Warp {
     pub(super) fn load(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
         let simd = self.registers.simd;
         let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
+        if core.races {
+            self.note_access(core, common, a, (mask, pc), &addresses, false);
+        }
         let done = simd.run(
             #[inline(always)]
             || self.load_together(core, common, a, mask, addresses),
@@ -123,12 +127,116 @@ impl Warp {
     pub(super) fn store(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
         let simd = self.registers.simd;
         let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
+        if core.races {
+            self.note_access(core, common, a, (mask, pc), &addresses, true);
+        }
         let done = simd.run(
             #[inline(always)]
             || self.store_together(core, common, a, mask, addresses),
         );
         if !done {
             self.store_lanes(core, common, a, mask, pc, &addresses);
+        }
+    }
+
+    /// Looks for races of a load or store.
+    #[inline(never)]
+    fn note_access(
+        &mut self,
+        core: &mut Core<'_>,
+        common: &mut Peers,
+        a: &Access,
+        (mask, pc): (u32, u32),
+        addresses: &[u64; LANES],
+        writes: bool,
+    ) {
+        if matches!(a.space, Space::Param | Space::Local) {
+            return;
+        }
+        let touch = Touch { writes, strong: a.strong.then_some(a.scope), constant: a.constant, asynchronous: false };
+        let kind = if writes { AccessKind::Store } else { AccessKind::Load };
+        let bytes = u32::from(a.width) * u32::from(a.count);
+        let (warp, live, order, space) = (self.index, self.live, a.order, a.space);
+        let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live };
+        for (storage, race) in core.races_of(common, &deed) {
+            let (group, _, lane, _) = &race;
+            // A copy that has not landed reads as poison, and that is told of.
+            let poison = !writes && group.asynchronous_landing() && core.options.checks.init;
+            if !poison && !(writes && !a.strong && self.changes_nothing(core, common, a, &deed, &race, *lane)) {
+                core.report_race(common, &deed, storage, &race);
+            }
+        }
+        if a.strong {
+            core.signal(common, &deed, !writes);
+        }
+        if writes && !a.strong {
+            self.note_collisions(core, common, a, &deed);
+        }
+    }
+
+    /// Whether a store puts there what another ordinary store has put there before, unordered: whoever comes last, the
+    /// value is the same.
+    #[cold]
+    fn changes_nothing(
+        &mut self,
+        core: &mut Core<'_>,
+        common: &mut Peers,
+        a: &Access,
+        d: &Deed<'_>,
+        (group, ..): &Race,
+        lane: u32,
+    ) -> bool {
+        let lane = lane as usize % LANES;
+        if !group.touch.writes || group.touch.asynchronous || group.touch.strong.is_some() {
+            return false;
+        }
+        let (width, list) = (a.width as usize, registers(core, a));
+        let bytes = d.bytes as usize;
+        let request = Request { kind: d.kind, space: d.space, address: d.addresses[lane], bytes, lane, pc: d.pc };
+        let mask = u64::MAX >> (64 - 8 * (width as u32).min(8));
+        let values: Vec<u64> = list
+            .iter()
+            .map(|r| match a.wide {
+                true => self.registers.r64[*r as usize][lane],
+                false => self.registers.r32[*r as usize][lane].into(),
+            })
+            .collect();
+        let cell = cell((self.index, &mut self.local), core, common, &request, Intent::Write);
+        let same = |cell: &super::cell::Cell<'_>| {
+            values.iter().enumerate().all(|(e, x)| (cell.get(e * width, width) ^ x) & mask == 0)
+        };
+        cell.is_some_and(|cell| same(&cell))
+    }
+
+    /// Lanes that store different values to one place in one instruction.
+    fn note_collisions(&self, core: &mut Core<'_>, common: &Peers, a: &Access, d: &Deed<'_>) {
+        let apart = u64::from(d.bytes);
+        let mut next = 0;
+        let rising = each(d.mask).all(|lane| {
+            let free = d.addresses[lane] >= next;
+            next = d.addresses[lane].saturating_add(apart);
+            free
+        });
+        if rising {
+            return;
+        }
+        let lanes: Vec<usize> = each(d.mask).collect();
+        let list = registers(core, a);
+        let value = |lane: usize, register: u32| match a.wide {
+            true => self.registers.r64[register as usize][lane],
+            false => self.registers.r32[register as usize][lane].into(),
+        };
+        let mask = u64::MAX >> (64 - 8 * u32::from(a.width).min(8));
+        for (n, first) in lanes.iter().enumerate() {
+            for second in &lanes[n + 1..] {
+                let (x, y) = (d.addresses[*first], d.addresses[*second]);
+                let overlap = x < y.saturating_add(apart) && y < x.saturating_add(apart);
+                let same = x == y && list.iter().all(|r| (value(*first, *r) ^ value(*second, *r)) & mask == 0);
+                if overlap && !same {
+                    core.report_collision(common, d, (*first, *second));
+                    return;
+                }
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //! and its completion. Bytes move at completion, which comes as late as it may, or at a moment that the seed chooses.
 
 use super::boxes::Boxes;
+use super::races::Mark;
 use crate::program::{AtomicOp, AtomicType};
 
 /// A reduction that a copy makes instead of overwriting.
@@ -18,6 +19,9 @@ pub(crate) struct Agent {
     /// Groups that the thread had committed before: it belongs to the next one.
     pub group: u32,
     pub job: Job,
+    /// What it touches in shared memory, when races are looked for: what it writes, and what it reads.
+    pub marks: Vec<Mark>,
+    pub source: Option<Mark>,
 }
 
 /// A block's barrier that bytes are counted at, and the phase it was in when the copy started.

@@ -4,12 +4,13 @@ use super::core::Core;
 use super::interpret::Stop;
 use super::mbarrier::{Effect, MOST, Mbarrier};
 use super::peers::Peers;
+use super::races::Deed;
 use super::span::addresses;
 use super::warp::{Group, State, Warp};
-use crate::finding::{FindingKind, MbarrierFault};
-use crate::lanes::{each, put_predicate};
-use crate::memory::{SHARED_BASE, SHARED_WINDOW};
-use crate::program::{MbarrierKind, MbarrierOp, NONE, Space};
+use crate::finding::{AccessKind, FindingKind, MbarrierFault};
+use crate::lanes::{LANES, each, put_predicate};
+use crate::memory::{SHARED_BASE, SHARED_WINDOW, Touch};
+use crate::program::{MbarrierKind, MbarrierOp, NONE, Scope, Semantics, Space};
 
 /// Who does something to a barrier, for reports.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +70,9 @@ impl Core<'_> {
         block.shared.set(offset as usize, 8, bits);
         if effect.ended {
             block.mbarriers.ended.push(offset);
+            if let Some(races) = &mut block.races {
+                races.phase_ended(offset);
+            }
         }
         if let Some((fault, detail)) = effect.fault {
             let detail = format!("{}: {detail}", self.shared_name(offset));
@@ -150,10 +154,14 @@ impl Warp {
             self.wait_copies(core, peers, active, None);
         }
         let addresses = addresses(&self.registers, op.address, op.address_wide, op.offset);
+        self.note_mbarrier(core, peers, op, &addresses, group.pc, active);
         for lane in each(active) {
             let who = Actor { warp: self.index, lane: lane as u32, pc: group.pc };
             let n = if op.operand == NONE { 1 } else { self.registers.r32[op.operand as usize][lane] };
             let Some(at) = core.place(peers, op.space, addresses[lane], who) else { continue };
+            if core.races && matches!(op.kind, MbarrierKind::Arrive { .. } | MbarrierKind::CopiesArrive { .. }) {
+                core.arrive_at(peers, at, who, op);
+            }
             let state = match op.kind {
                 MbarrierKind::Init => {
                     init(core, peers, at, who, n);
@@ -191,8 +199,33 @@ impl Warp {
             }
         }
         self.releases(peers);
+        if let Some(races) = &mut peers.races {
+            races.step(self.index);
+        }
         group.pc += 1;
         None
+    }
+
+    /// Operations on an mbarrier are strong; making and unmaking one is a write that must be ordered to them.
+    fn note_mbarrier(
+        &self,
+        core: &mut Core<'_>,
+        peers: &mut Peers,
+        op: &MbarrierOp,
+        addresses: &[u64; LANES],
+        pc: u32,
+        mask: u32,
+    ) {
+        if !core.races {
+            return;
+        }
+        let makes = matches!(op.kind, MbarrierKind::Init | MbarrierKind::Inval);
+        let touch =
+            Touch { writes: makes, strong: (!makes).then_some(Scope::Cluster), constant: false, asynchronous: false };
+        let kind = if makes { AccessKind::Store } else { AccessKind::Atomic };
+        let (warp, live, space) = (self.index, self.live, op.space);
+        let order = Semantics::default();
+        core.note(peers, &Deed { warp, mask, pc, kind, space, addresses, bytes: 8, touch, order, live });
     }
 
     /// `test_wait` and `try_wait`. The latter holds the lanes until their phase ends.
@@ -206,6 +239,7 @@ impl Warp {
         active: u32,
     ) -> Option<Stop> {
         let addresses = addresses(&self.registers, op.address, op.address_wide, op.offset);
+        self.note_mbarrier(core, peers, op, &addresses, group.pc, active);
         // Lanes that wait for the first waiting lane's phase of its barrier, and those that need not.
         let (mut done, mut waiting, mut target) = (0u32, 0u32, None);
         let mut passed: Vec<((usize, u32), u32)> = vec![];
@@ -236,6 +270,12 @@ impl Warp {
             }
         }
         for ((rank, offset), lanes) in passed {
+            if !op.relaxed
+                && rank == peers.rank()
+                && let Some(races) = &mut peers.races
+            {
+                races.see_phase(offset, self.index, lanes, self.live);
+            }
             if let Some(barrier) = peers.blocks_mut().get_mut(rank).and_then(|b| b.mbarriers.get_mut(offset)) {
                 barrier.pass(self.index, if parity { lanes } else { 0 }, group.pc, self.releases);
             }
@@ -276,8 +316,9 @@ impl Warp {
         Some(Stop::Waiting(state))
     }
 
-    /// Lets go of groups that wait for a phase that has ended.
-    pub(super) fn phase_ended(&mut self, core: &Core<'_>, rank: usize, offset: u32, barrier: &mut Mbarrier) {
+    /// Lets go of groups that wait for a phase that has ended; gives the lanes that then know what it makes known.
+    pub(super) fn phase_ended(&mut self, core: &Core<'_>, rank: usize, offset: u32, barrier: &mut Mbarrier) -> u32 {
+        let mut lanes = 0;
         for g in &mut self.groups {
             let State::Mbarrier { rank: at, offset: here, phase } = g.state else { continue };
             if usize::from(at) != rank || here != offset || phase >= barrier.phase {
@@ -285,6 +326,7 @@ impl Warp {
             }
             if let Some(op) = core.program.mbarrier_at(g.pc) {
                 put_predicate(&mut self.registers, op.d, g.mask, u32::MAX);
+                lanes |= if op.relaxed { 0 } else { g.mask };
                 let by_parity = matches!(op.kind, MbarrierKind::Wait { parity: true, .. });
                 barrier.pass(self.index, if by_parity { g.mask } else { 0 }, g.pc, self.releases);
             }
@@ -292,6 +334,7 @@ impl Warp {
             g.pc += 1;
             self.hurry = 0;
         }
+        lanes
     }
 }
 

@@ -4,14 +4,15 @@
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
+use super::races::Deed;
 use super::span::addresses;
 use super::warp::Warp;
-use crate::arithmetic::float::{Float, canonical};
+use crate::arithmetic::float::{Float, canonical, extreme};
 use crate::arithmetic::half::{Half, packed2};
 use crate::finding::AccessKind;
-use crate::lanes::{BF16, F16, each};
-use crate::memory::POISON_WORD;
-use crate::program::{Atomic, AtomicOp, AtomicType, NONE};
+use crate::lanes::{BF16, F16, LANES, each};
+use crate::memory::{POISON_WORD, Touch};
+use crate::program::{Atomic, AtomicOp, AtomicType, NONE, Scope, Semantics, Space, VectorAtomic};
 
 impl Warp {
     pub(super) fn atomic(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Atomic, mask: u32, pc: u32) {
@@ -19,6 +20,9 @@ impl Warp {
         let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let wide = bytes == 8;
         let alone = core.alone;
+        if core.races {
+            self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, pc), &addresses, bytes);
+        }
         for lane in each(mask) {
             let operand = |this: &Warp, n: u16| match (n, wide) {
                 (NONE, _) => 0,
@@ -40,6 +44,72 @@ impl Warp {
                 match wide {
                     true => self.registers.r64[a.d as usize][lane] = old,
                     false => self.registers.r32[a.d as usize][lane] = old as u32,
+                }
+            }
+        }
+    }
+}
+
+impl Warp {
+    /// Looks for races of an atomic, and notes what it makes known.
+    fn note_atomic(
+        &self,
+        core: &mut Core<'_>,
+        common: &mut Peers,
+        (space, order, scope): (Space, Semantics, Scope),
+        (mask, pc): (u32, u32),
+        addresses: &[u64; LANES],
+        bytes: usize,
+    ) {
+        let touch = Touch { writes: true, strong: Some(scope), constant: false, asynchronous: false };
+        let (warp, live, bytes, kind) = (self.index, self.live, bytes as u32, AccessKind::Atomic);
+        let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live };
+        core.note(common, &deed);
+        core.signal(common, &deed, true);
+    }
+
+    pub(super) fn vector_atomic(
+        &mut self,
+        core: &mut Core<'_>,
+        common: &mut Peers,
+        a: &VectorAtomic,
+        mask: u32,
+        pc: u32,
+    ) {
+        let (width, alone) = (a.ty.bytes(), core.alone);
+        let bytes = width * a.b.len();
+        let addresses = addresses(&self.registers, a.address.plane, a.address.wide, a.address.offset);
+        if core.races {
+            self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, pc), &addresses, bytes);
+        }
+        for lane in each(mask) {
+            let register = |this: &Warp, n: u16| match width {
+                8 => this.registers.r64[n as usize][lane],
+                _ => this.registers.r32[n as usize][lane].into(),
+            };
+            let b: Vec<u64> = a.b.iter().map(|n| register(self, *n)).collect();
+            let c: Vec<u64> = a.c.iter().map(|n| register(self, *n)).collect();
+            let request =
+                Request { kind: AccessKind::Atomic, space: a.space, address: addresses[lane], bytes, lane, pc };
+            let mut old = vec![u64::from(POISON_WORD) << 32 | u64::from(POISON_WORD); a.b.len()];
+            if let Some(mut cell) = cell((self.index, &mut self.local), core, common, &request, Intent::Update) {
+                old.iter_mut().enumerate().for_each(|(e, x)| *x = cell.get(e * width, width));
+                let swaps = a.op == AtomicOp::Exch || old == b;
+                for (e, x) in old.iter().enumerate() {
+                    let new = match (a.whole, a.op) {
+                        (true, AtomicOp::Cas) => swaps.then(|| c[e]),
+                        (true, _) => Some(b[e]),
+                        (false, _) => Some(apply(a.op, a.ty, *x, b[e], 0)),
+                    };
+                    if let Some(new) = new {
+                        cell.set(e * width, width, new, alone);
+                    }
+                }
+            }
+            for (d, x) in a.d.iter().zip(old).filter(|(d, _)| **d != NONE) {
+                match width {
+                    8 => self.registers.r64[*d as usize][lane] = x,
+                    _ => self.registers.r32[*d as usize][lane] = x as u32,
                 }
             }
         }
@@ -78,10 +148,22 @@ pub(super) fn apply(op: AtomicOp, ty: AtomicType, old: u64, b: u64, c: u64) -> u
         (AtomicOp::Inc, _) => (if x >= y { 0 } else { x + 1 }).into(),
         (AtomicOp::Dec, _) => (if x == 0 || x > y { y } else { x - 1 }).into(),
         // Denormals are kept: global atomics on f32 flush on the hardware only with `.ftz`, which PTX does not offer.
+        (AtomicOp::Min | AtomicOp::Max, AtomicType::F16) => {
+            half::<F16>(x, y, |a, b| extreme(a, b, op == AtomicOp::Max))
+        }
+        (AtomicOp::Min | AtomicOp::Max, AtomicType::BF16) => {
+            half::<BF16>(x, y, |a, b| extreme(a, b, op == AtomicOp::Max))
+        }
+        (AtomicOp::Min | AtomicOp::Max, AtomicType::F16x2) => {
+            packed2::<F16>(x, y, |a, b| extreme(a, b, op == AtomicOp::Max)).into()
+        }
+        (AtomicOp::Min | AtomicOp::Max, AtomicType::BF16x2) => {
+            packed2::<BF16>(x, y, |a, b| extreme(a, b, op == AtomicOp::Max)).into()
+        }
         (_, AtomicType::F32) => canonical(f32::from_bits(x) + f32::from_bits(y)).to_bits().into(),
         (_, AtomicType::F64) => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
-        (_, AtomicType::F16) => add_half::<F16>(x, y).into(),
-        (_, AtomicType::BF16) => add_half::<BF16>(x, y).into(),
+        (_, AtomicType::F16) => half::<F16>(x, y, Half::add),
+        (_, AtomicType::BF16) => half::<BF16>(x, y, Half::add),
         (_, AtomicType::F16x2) => packed2::<F16>(x, y, Half::add).into(),
         (_, AtomicType::BF16x2) => packed2::<BF16>(x, y, Half::add).into(),
         (AtomicOp::Add, AtomicType::U64 | AtomicType::S64) => old.wrapping_add(b),
@@ -97,9 +179,9 @@ pub(super) fn apply(op: AtomicOp, ty: AtomicType, old: u64, b: u64, c: u64) -> u
     }
 }
 
-fn add_half<H: Half>(x: u32, y: u32) -> u32 {
-    let sum = H::from_bits(x as u16).add(H::from_bits(y as u16));
-    (if Float::is_nan(sum) { H::nan() } else { sum }).bits().into()
+fn half<H: Half>(x: u32, y: u32, op: impl Fn(H, H) -> H) -> u64 {
+    let result = op(H::from_bits(x as u16), H::from_bits(y as u16));
+    (if Float::is_nan(result) { H::nan() } else { result }).bits().into()
 }
 
 #[cfg(test)]
@@ -119,5 +201,7 @@ mod tests {
         assert_eq!(apply(Add, F32, 1f32.to_bits().into(), 2f32.to_bits().into(), 0), 3f32.to_bits().into());
         assert_eq!(apply(Add, BF16x2, 0x3f80_4000, 0x3f80_3f80, 0), 0x4000_4040);
         assert_eq!(apply(Exch, U64, 1, 2, 0), 2);
+        assert_eq!(apply(Max, BF16x2, 0x3f80_4000, 0x4000_3f80, 0), 0x4000_4000);
+        assert_eq!(apply(Min, F16, 0xbc00, 0x7e00, 0), 0xbc00);
     }
 }

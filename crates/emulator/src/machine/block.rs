@@ -3,6 +3,7 @@
 use super::barrier::Barriers;
 use super::core::Core;
 use super::mbarrier::Mbarriers;
+use super::races::BlockRaces;
 use crate::memory::Flat;
 
 /// What the warps of a block share.
@@ -19,6 +20,8 @@ pub(crate) struct Common {
     pub releases: Vec<u32>,
     /// Threads that have not exited.
     pub live: u32,
+    /// Who knows what, when races are looked for.
+    pub races: Option<Box<BlockRaces>>,
 }
 
 impl Common {
@@ -32,6 +35,7 @@ impl Common {
             mbarriers: Mbarriers::default(),
             landing: vec![],
             live: 0,
+            races: core.races.then(Box::default),
         }
     }
 
@@ -59,5 +63,9 @@ impl Common {
         self.releases.fill(0);
         self.shared.track(core.options.checks.races && core.program.has_async_readers());
         self.live = core.shape.threads;
+        let (number, bytes) = (self.number, self.shared.len());
+        if let Some(races) = &mut self.races {
+            races.restart(number, core.shape.warps(), bytes, core.launch);
+        }
     }
 }

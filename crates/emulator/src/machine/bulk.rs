@@ -6,6 +6,7 @@ use super::boxes::Boxes;
 use super::complete::{complete, read_source, report};
 use super::core::Core;
 use super::peers::Peers;
+use super::races::Mark;
 use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::FindingKind;
@@ -28,7 +29,9 @@ impl Warp {
             }
             let group = self.bulk_groups[lane];
             let rank = peers.rank();
-            peers.agents.pending.push(Agent { rank, warp: self.index, lane: lane as u32, pc, group, job });
+            let (marks, source) = if core.races { mark(core, peers, who, &job) } else { Default::default() };
+            let (warp, lane) = (self.index, lane as u32);
+            peers.agents.pending.push(Agent { rank, warp, lane, pc, group, job, marks, source });
         }
     }
 
@@ -91,7 +94,9 @@ impl Warp {
             let job = Job::Write { data, to, combine: w.combine, counter };
             let rank = peers.rank();
             let group = self.bulk_groups[lane];
-            peers.agents.pending.push(Agent { rank, warp: self.index, lane: lane as u32, pc, group, job });
+            let (marks, source) = if core.races { mark(core, peers, who, &job) } else { Default::default() };
+            let (warp, lane) = (self.index, lane as u32);
+            peers.agents.pending.push(Agent { rank, warp, lane, pc, group, job, marks, source });
         }
     }
 
@@ -273,6 +278,33 @@ impl Warp {
     }
 }
 
+/// Notes what a copy touches from now on.
+fn mark(core: &mut Core<'_>, peers: &mut Peers, who: Actor, job: &Job) -> (Vec<Mark>, Option<Mark>) {
+    let landing = |core: &mut Core<'_>, peers: &mut Peers, to: u32, bytes: u32, counter: &Counter| {
+        core.mark_landing(peers, who, counter.rank, (to, bytes), counter.offset)
+    };
+    match job {
+        Job::Load { from, to, counters } => {
+            from.rows(|row| {
+                let address = row.global.wrapping_add(row.inside.start as u64);
+                core.note_line(peers, who, address, row.inside.len(), false);
+                true
+            });
+            (counters.iter().filter_map(|c| landing(core, peers, *to, from.bytes(), c)).collect(), None)
+        }
+        Job::Send { from, bytes, to, counter, .. } => {
+            let source = core.mark_source(peers, who, *from, *bytes);
+            (landing(core, peers, *to, *bytes, counter).into_iter().collect(), source)
+        }
+        Job::Store { from, to, .. } => (vec![], core.mark_source(peers, who, *from, to.bytes())),
+        // Reductions in shared memory meet there by design.
+        Job::Write { combine: Some(_), .. } => (vec![], None),
+        Job::Write { data, to, counter, .. } => {
+            (landing(core, peers, *to, data.len() as u32, counter).into_iter().collect(), None)
+        }
+    }
+}
+
 /// A reduction with the type that a tensor map gives its elements.
 fn combination(op: AtomicOp, dtype: DType) -> Option<Combine> {
     let bits = matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
@@ -283,8 +315,8 @@ fn combination(op: AtomicOp, dtype: DType) -> Option<Combine> {
         DType::I64 => AtomicType::S64,
         DType::F32 if op == AtomicOp::Add => AtomicType::F32,
         DType::F64 if op == AtomicOp::Add => AtomicType::F64,
-        DType::F16 if op == AtomicOp::Add => AtomicType::F16,
-        DType::BF16 if op == AtomicOp::Add => AtomicType::BF16,
+        DType::F16 if matches!(op, AtomicOp::Add | AtomicOp::Min | AtomicOp::Max) => AtomicType::F16,
+        DType::BF16 if matches!(op, AtomicOp::Add | AtomicOp::Min | AtomicOp::Max) => AtomicType::BF16,
         _ => return None,
     };
     (!bits || !dtype.is_float()).then_some((op, ty))

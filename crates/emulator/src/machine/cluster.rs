@@ -6,6 +6,7 @@ use super::complete::complete;
 use super::core::Core;
 use super::grid::Random;
 use super::peers::Peers;
+use super::races::ClusterRaces;
 use super::warp::{State, Warp};
 
 /// How far a cluster came.
@@ -55,6 +56,7 @@ impl Cluster {
         }
         self.peers.agents.pending.clear();
         self.peers.barrier = ClusterBarrier::default();
+        self.peers.cluster_races = ClusterRaces::default();
         self.next = 0;
         let seed = core.seed(number);
         self.random = (seed != 0).then(|| Random::new(seed));
@@ -95,7 +97,7 @@ impl Cluster {
                 Some(random) => {
                     // Some other warp next; each still gets its turn within a few rounds.
                     self.next = (self.next + random.below(count as u64) as usize) % count;
-                    1 + random.below(500)
+                    random.turn(9)
                 }
                 None => TURN,
             };
@@ -157,11 +159,18 @@ impl Cluster {
         let rank = self.peers.rank() as u32;
         for id in self.peers.barriers.complete(self.peers.live) {
             self.check_release(core, id);
+            let mut met = 0;
+            let clock = self.peers.races.as_mut().map(|r| r.complete(id));
             for warp in self.warps.iter_mut().filter(|w| w.rank == rank) {
                 let mut any = false;
                 for g in &mut warp.groups {
                     if g.state == (State::Barrier { id }) {
                         self.peers.barriers.deliver(core.program, id, g, &mut warp.registers);
+                        if let (Some(clock), Some(races)) = (&clock, &mut self.peers.races) {
+                            races.acquire(warp.index, g.mask, warp.live, clock);
+                            races.meet(warp.index, g.mask, warp.live);
+                        }
+                        met += g.mask.count_ones();
                         g.state = State::Ready;
                         g.pc += 1;
                         any = true;
@@ -172,6 +181,13 @@ impl Cluster {
                 }
             }
             self.peers.barriers.reset(id);
+            // Those that only arrived have gone on, and those that left were not met.
+            if met == core.shape.threads
+                && self.peers.blocks().len() == 1
+                && let Some(races) = &mut self.peers.races
+            {
+                races.all_met();
+            }
         }
         self.end_phases(core);
     }
@@ -179,11 +195,16 @@ impl Cluster {
     /// Lets go of the threads that wait for phases of mbarriers that have ended.
     fn end_phases(&mut self, core: &Core<'_>) {
         for rank in 0..self.peers.blocks().len() {
-            let mbarriers = &mut self.peers.blocks_mut()[rank].mbarriers;
+            let Common { mbarriers, races, .. } = &mut self.peers.blocks_mut()[rank];
             for offset in std::mem::take(&mut mbarriers.ended) {
-                if let Some(barrier) = mbarriers.get_mut(offset) {
-                    let warps = self.warps.iter_mut().filter(|w| w.rank as usize == rank);
-                    warps.for_each(|w| w.phase_ended(core, rank, offset, barrier));
+                let Some(barrier) = mbarriers.get_mut(offset) else { continue };
+                for warp in self.warps.iter_mut().filter(|w| w.rank as usize == rank) {
+                    let lanes = warp.phase_ended(core, rank, offset, barrier);
+                    if lanes != 0
+                        && let Some(races) = races
+                    {
+                        races.see_phase(offset, warp.index, lanes, warp.live);
+                    }
                 }
             }
         }

@@ -31,7 +31,7 @@ impl Warp {
         &mut self,
         core: &mut Core<'_>,
         peers: &mut Peers,
-        (waits, aligned): (bool, bool),
+        (waits, aligned, relaxed): (bool, bool, bool),
         group: &mut Group,
     ) -> Option<Stop> {
         if aligned && group.mask != self.live {
@@ -40,6 +40,7 @@ impl Warp {
         }
         if !waits {
             self.releases(peers);
+            peers.arrive_at_cluster(self.index, group.mask, relaxed);
         }
         let arrived = &mut self.cluster_arrived;
         if !waits {
@@ -67,6 +68,10 @@ impl Warp {
         if open {
             return Some(Stop::Waiting(State::Cluster { round }));
         }
+        let clock = std::rc::Rc::clone(&peers.cluster_races.complete);
+        if let Some(races) = &mut peers.races {
+            races.acquire(self.index, group.mask, self.live, &clock);
+        }
         group.pc += 1;
         None
     }
@@ -93,9 +98,13 @@ impl Cluster {
         barrier.round += 1;
         barrier.arrived = 0;
         let round = barrier.round;
+        let clock = self.peers.cluster_races.round();
         for warp in &mut self.warps {
             for g in &mut warp.groups {
                 if matches!(g.state, State::Cluster { round: r } if r < round) {
+                    if let Some(races) = &mut self.peers.blocks_mut()[warp.rank as usize].races {
+                        races.acquire(warp.index, g.mask, warp.live, &clock);
+                    }
                     g.state = State::Ready;
                     g.pc += 1;
                     warp.hurry = 0;

@@ -16,6 +16,15 @@ pub(super) fn complete(core: &mut Core<'_>, peers: &mut Peers, agent: Agent) {
     let acting = peers.rank();
     peers.turn_to(agent.rank);
     let who = Actor { warp: agent.warp, lane: agent.lane, pc: agent.pc };
+    core.waited(peers, agent.source, agent.warp);
+    for mark in &agent.marks {
+        let counter = match &agent.job {
+            Job::Load { counters, .. } => counters.iter().find(|c| c.rank == mark.0).map(|c| c.offset),
+            Job::Send { counter, .. } | Job::Write { counter, .. } => Some(counter.offset),
+            Job::Store { .. } => None,
+        };
+        core.landed(peers, Some(*mark), counter.unwrap_or_default());
+    }
     match agent.job {
         Job::Load { from, to, counters } => load(core, peers, who, &from, to, &counters),
         Job::Store { from, to, combine, data } => {
@@ -45,6 +54,7 @@ pub(super) fn read_source(core: &mut Core<'_>, peers: &mut Peers, agent: &mut Ag
     let who = Actor { warp: agent.warp, lane: agent.lane, pc: agent.pc };
     let acting = peers.rank();
     peers.turn_to(agent.rank);
+    core.waited(peers, agent.source.take(), agent.warp);
     if let Job::Store { from, to, data, .. } = &mut agent.job
         && data.is_none()
     {
@@ -190,7 +200,7 @@ fn read(core: &mut Core<'_>, peers: &mut Peers, who: Actor, from: u32, to: &Boxe
 }
 
 /// Writes what was read to global memory.
-fn write(core: &mut Core<'_>, peers: &Peers, who: Actor, to: &Boxes, data: &[u8], combine: Option<Combine>) {
+fn write(core: &mut Core<'_>, peers: &mut Peers, who: Actor, to: &Boxes, data: &[u8], combine: Option<Combine>) {
     let alone = core.alone;
     to.rows(|row| {
         if row.inside.is_empty() {
@@ -218,6 +228,8 @@ fn write(core: &mut Core<'_>, peers: &Peers, who: Actor, to: &Boxes, data: &[u8]
         };
         if !core.memory.copy_in(address, data, alone) {
             report(core, peers, who, Space::Global, address, data.len(), FindingKind::OutOfBounds);
+        } else if core.races && combine.is_none() {
+            core.note_line(peers, who, address, data.len(), true);
         }
         true
     });

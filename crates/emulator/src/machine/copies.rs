@@ -1,9 +1,11 @@
 //! Copies that `cp.async` started and no wait has completed: they happen as late as they may, so that a missing wait
 //! shows.
 
+use super::arrive::Actor;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
+use super::races::Mark;
 use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::AccessKind;
@@ -22,6 +24,7 @@ pub(crate) struct Copy {
     pub bytes: u8,
     /// Bytes that are read; the others become zero.
     pub source_bytes: u8,
+    pub mark: Option<Mark>,
 }
 
 /// A warp's copies in flight, oldest first.
@@ -80,7 +83,27 @@ impl Warp {
             let ignored = r.p[c.ignore as usize];
             each(ignored).for_each(|lane| source[lane] = 0);
         }
+        // The addresses are judged now, where the mistake is; the bytes move at the wait.
+        let bytes = c.bytes as usize;
         for lane in each(mask) {
+            let request = Request { kind: AccessKind::Copy, space: Space::Shared, address: to[lane], bytes, lane, pc };
+            self.probe(core, common, &request);
+            let read = source[lane] as usize;
+            let request = Request { space: Space::Global, address: from[lane], ..request };
+            match read {
+                0 => {}
+                // An aligned piece that is read in part lies in one allocation up to its last byte.
+                _ if read < bytes && from[lane].is_multiple_of(bytes as u64) => {
+                    let last = Request { address: from[lane] + read as u64 - 1, bytes: 1, ..request };
+                    self.probe(core, common, &last);
+                }
+                _ => self.probe(core, common, &request),
+            }
+            let who = Actor { warp: self.index, lane: lane as u32, pc };
+            let mark = if core.races { core.mark_copy(common, who, to[lane] as u32, c.bytes.into()) } else { None };
+            if core.races && source[lane] > 0 {
+                core.note_line(common, who, from[lane], source[lane] as usize, false);
+            }
             self.copies.start(Copy {
                 lane: lane as u8,
                 group: 0,
@@ -88,17 +111,8 @@ impl Warp {
                 to: to[lane] as u32,
                 bytes: c.bytes,
                 source_bytes: source[lane] as u8,
+                mark,
             });
-        }
-        // The addresses are judged now, where the mistake is; the bytes move at the wait.
-        let bytes = c.bytes as usize;
-        for lane in each(mask) {
-            let request = Request { kind: AccessKind::Copy, space: Space::Shared, address: to[lane], bytes, lane, pc };
-            self.probe(core, common, &request);
-            if source[lane] > 0 {
-                let request = Request { space: Space::Global, address: from[lane], ..request };
-                self.probe(core, common, &request);
-            }
         }
     }
 
@@ -113,11 +127,12 @@ impl Warp {
             return;
         }
         for c in self.copies.wait(mask, pending) {
+            core.waited(common, c.mark, self.index);
             let mut data = [0u8; 16];
             let bytes = usize::from(c.bytes).min(data.len());
             let source = usize::from(c.source_bytes).min(bytes);
             let mut written = true;
-            let from = core.memory.find(c.from).filter(|a| c.from + bytes as u64 <= a.end());
+            let from = core.memory.find(c.from).filter(|a| c.from + source as u64 <= a.end());
             if source > 0 {
                 let Some(a) = from.filter(|_| c.from.is_multiple_of(bytes as u64)) else { continue };
                 let offset = c.from - a.base;

@@ -2,6 +2,7 @@
 
 use super::grid::{Launch, Options};
 use super::multiply::Panels;
+use super::races::Flags;
 use crate::Manifest;
 use crate::finding::Findings;
 use crate::lanes::{LANES, Registers};
@@ -84,6 +85,8 @@ pub(crate) struct Core<'a> {
     /// Whether no other worker runs blocks of this launch.
     pub alone: bool,
     pub findings: Findings,
+    /// What blocks have printed, by their numbers.
+    pub printed: Vec<(u64, String)>,
     /// Warp instructions so far.
     pub executed: u64,
     /// Warp instructions of other workers, when there is a budget.
@@ -96,6 +99,12 @@ pub(crate) struct Core<'a> {
     pub recent: usize,
     /// Registers of a warp before its first instruction, but for what depends on its place.
     pub blank: Registers,
+    /// Whether races are looked for.
+    pub races: bool,
+    /// The number of the launch in the system.
+    pub launch: u64,
+    /// Flags in global memory.
+    pub flags: Flags,
     /// Room for matrix operands.
     pub panels: Panels,
     seed: u64,
@@ -143,12 +152,16 @@ impl<'a> Core<'a> {
             options,
             alone,
             findings: Findings::default(),
+            printed: vec![],
             executed: 0,
             elsewhere: 0,
             shared_use: 0,
             stopped: false,
             recent: 0,
             blank,
+            races: options.checks.races,
+            launch: memory.launches(),
+            flags: Flags::default(),
             panels: Panels::default(),
             seed: options.seed,
         }

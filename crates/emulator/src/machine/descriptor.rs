@@ -1,6 +1,6 @@
 //! Matrix descriptors of `wgmma`: where an element of an operand is in shared memory (PTX ISA §9.7.15.5).
 
-use crate::memory::{Flat, SHARED_BASE};
+use crate::memory::{Flat, SHARED_BASE, Stretch};
 use crate::program::Element;
 use crate::tensor_map::Swizzle;
 
@@ -65,6 +65,23 @@ impl Descriptor {
             eights * self.stride + line % 8 * width + step + rest
         };
         self.swizzle.apply(self.start.wrapping_add(linear) & 0x3_ffff)
+    }
+
+    /// The stretches of shared memory that an operand of `rows` by `k` elements lies in.
+    pub(crate) fn stretches(&self, element: Element, (rows, k): (usize, usize), across: bool) -> Vec<Stretch> {
+        let each = 16 / element.bytes();
+        let (lines, length) = if across { (k, rows) } else { (rows, k) };
+        let chunks = (0..lines).flat_map(|line| (0..length / each).map(move |chunk| (line as u32, chunk as u32)));
+        let mut at: Vec<u32> = chunks.map(|(line, chunk)| self.address(line, chunk, across)).collect();
+        at.sort_unstable();
+        let mut stretches: Vec<Stretch> = vec![];
+        for offset in at {
+            match stretches.last_mut() {
+                Some(last) if last.offset + last.bytes == offset => last.bytes += 16,
+                _ => stretches.push(Stretch { offset, bytes: 16, lane: 0, stride: 0 }),
+            }
+        }
+        stretches
     }
 
     /// Hands over the numbers of an operand of `rows` by `k` elements: of a row, from some k on. `across`: its rows, not

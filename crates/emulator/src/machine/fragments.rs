@@ -6,12 +6,13 @@ use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
 use super::products::accumulate;
+use super::races::Deed;
 use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::LANES;
-use crate::memory::POISON_WORD;
-use crate::program::{Fragments, MatrixAccess, Mma};
+use crate::memory::{POISON_WORD, Touch};
+use crate::program::{Fragments, MatrixAccess, Mma, MmaF64, Semantics};
 
 /// Eight rows of 16 bytes, as words.
 type Eight = [[u32; 4]; 8];
@@ -26,6 +27,7 @@ impl Warp {
                 self.registers.r32[*d as usize] = fragment_of(&rows);
             }
             Fragments::Product(m) => self.mma(core, m),
+            Fragments::Doubles(m) => self.mma_f64(m),
         }
     }
 
@@ -35,7 +37,21 @@ impl Warp {
         Request { kind, space: a.space, address, bytes: 16, lane, pc }
     }
 
+    /// Looks for races of the rows that lanes address.
+    fn note_rows(&self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32, writes: bool) {
+        if !core.races {
+            return;
+        }
+        let addresses = addresses(&self.registers, a.address.plane, a.address.wide, a.address.offset);
+        let touch = Touch { writes, strong: None, constant: false, asynchronous: false };
+        let kind = if writes { AccessKind::Store } else { AccessKind::Load };
+        let mask = u32::MAX >> (32 - 8 * u32::from(a.count).min(4));
+        let (warp, live, space, order) = (self.index, self.live, a.space, Semantics::default());
+        core.note(peers, &Deed { warp, mask, pc, kind, space, addresses: &addresses, bytes: 16, touch, order, live });
+    }
+
     fn load_matrices(&mut self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32) {
+        self.note_rows(core, peers, a, pc, false);
         let mut loaded = [[0; LANES]; 4];
         for (matrix, fragment) in loaded.iter_mut().take(a.count.into()).enumerate() {
             let mut rows: Eight = [[POISON_WORD; 4]; 8];
@@ -53,6 +69,7 @@ impl Warp {
     }
 
     fn store_matrices(&mut self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32) {
+        self.note_rows(core, peers, a, pc, true);
         let program = core.program;
         let alone = core.alone;
         for (matrix, plane) in program.lists.iter().skip(a.list as usize).take(a.count.into()).enumerate() {
@@ -64,6 +81,30 @@ impl Warp {
                     words.iter().enumerate().for_each(|(i, x)| cell.set(4 * i, 4, (*x).into(), alone));
                 }
             }
+        }
+    }
+
+    /// `d = a b + c` in f64, summed in the order of k.
+    fn mma_f64(&mut self, m: &MmaF64) {
+        let halves = usize::from(m.halves);
+        let r64 = &self.registers.r64;
+        let value = |plane: u16, lane: usize| f64::from_bits(r64[plane as usize][lane]);
+        let results: Vec<[u64; LANES]> =
+            m.c.iter()
+                .enumerate()
+                .map(|(n, c)| {
+                    std::array::from_fn(|lane| {
+                        let (row, column) = (lane / 4, 2 * (lane % 4) + n % 2);
+                        let steps = (0..4 * m.b.len()).map(|k| {
+                            let (a, b) = (m.a[n / 2 + halves * (k / 4)], m.b[k / 4]);
+                            (value(a, 4 * row + k % 4), value(b, 4 * column + k % 4))
+                        });
+                        steps.fold(value(*c, lane), |sum, (a, b)| a.mul_add(b, sum)).to_bits()
+                    })
+                })
+                .collect();
+        for (d, values) in m.d.iter().zip(results) {
+            self.registers.r64[*d as usize] = values;
         }
     }
 

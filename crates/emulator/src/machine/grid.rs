@@ -87,6 +87,8 @@ pub struct Outcome {
     pub instructions: u64,
     /// What the sanitizer found; empty when the kernel is clean.
     pub findings: Vec<Finding>,
+    /// What the kernel printed with `vprintf`, block after block where they run on several threads.
+    pub printed: String,
     /// Whether the launch was given up: too many faults, or no budget left.
     pub stopped: bool,
 }
@@ -176,7 +178,7 @@ pub(crate) fn run(
     };
     let alone = program.communicates || shape.clusters() == 1 || threads == 1;
     let core = || Core::new(memory, program, launch, &shape, variables, manifest, options, alone);
-    let (executed, findings, stopped) = if alone {
+    let (executed, findings, printed, stopped) = if alone {
         let mut core = core();
         if program.communicates {
             together(&mut core, chip, options);
@@ -188,11 +190,12 @@ pub(crate) fn run(
                 }
             }
         }
-        (core.executed, core.findings, core.stopped)
+        (core.executed, core.findings, core.printed, core.stopped)
     } else {
         spread(core, shape.clusters(), threads, options)
     };
-    Outcome { instructions: executed, findings: findings.finish(), stopped }
+    let printed = printed.into_iter().map(|(_, text)| text).collect();
+    Outcome { instructions: executed, findings: findings.finish(), printed, stopped }
 }
 
 /// Clusters that do not communicate, on several threads.
@@ -201,11 +204,11 @@ fn spread<'a>(
     clusters: u64,
     threads: usize,
     options: &Options,
-) -> (u64, Findings, bool) {
+) -> (u64, Findings, Vec<(u64, String)>, bool) {
     let next = AtomicU64::new(0);
     let used = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
-    let results = std::sync::Mutex::new((0, Findings::default(), false));
+    let results = std::sync::Mutex::new((0, Findings::default(), vec![], false));
     // A few blocks at a time: fair when blocks differ, and the counter stays cold.
     let chunk = (clusters / (threads as u64 * 8)).clamp(1, 64);
     rayon::scope(|scope| {
@@ -241,12 +244,15 @@ fn spread<'a>(
                 if let Ok(mut results) = results.lock() {
                     results.0 += core.executed;
                     results.1.merge(core.findings);
-                    results.2 |= core.stopped;
+                    results.2.extend(core.printed);
+                    results.3 |= core.stopped;
                 }
             });
         }
     });
-    results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    results.2.sort_by_key(|(block, _)| *block);
+    results
 }
 
 /// One cluster to its end, in the storage of the one before. False when the launch is to stop.
@@ -276,7 +282,7 @@ fn together(core: &mut Core<'_>, chip: &Chip, options: &Options) {
     let limit = (core.resident_blocks(chip) / u64::from(core.shape.cluster_blocks())).max(1);
     // A cluster joins only when those before it paused: few are in memory unless they wait for each other.
     loop {
-        let turn = if options.seed == 0 { TURN } else { 1 + random.below(2000) };
+        let turn = if options.seed == 0 { TURN } else { random.turn(12) };
         let mut any = false;
         for _ in 0..resident.len() {
             let Some(mut cluster) = resident.pop_front() else { break };
@@ -321,6 +327,12 @@ pub(crate) struct Random(u64);
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
         Random(seed)
+    }
+
+    /// The length of a turn, up to a power of two; as many short ones as long ones.
+    pub(crate) fn turn(&mut self, most: u64) -> u64 {
+        let power = self.below(most + 1);
+        1 + self.below(1 << power)
     }
 
     pub(crate) fn below(&mut self, n: u64) -> u64 {

@@ -109,7 +109,7 @@ impl Warp {
                 Action::Nop => pc += 1,
                 _ => {
                     // What is rare, or may end the run.
-                    if matches!(i.action, Action::Atomic(_)) {
+                    if matches!(i.action, Action::Atomic(_) | Action::VectorAtomic(_)) {
                         strong += STRONG;
                         end = end.saturating_sub(STRONG);
                     }
@@ -175,12 +175,13 @@ impl Warp {
                 if let Some(stop) = self.gather(core, common, members, group) {
                     return Some(stop);
                 }
+                self.meet(common, members, group.mask);
                 run(&mut self.registers, &fields, group.mask);
                 group.pc += 1;
             }
-            Action::WarpBarrier { members } => {
+            Action::WarpBarrier { members: register } => {
                 self.split(group, active);
-                let members = self.members(core, common, members, group);
+                let members = self.members(core, common, register, group);
                 let state = State::WarpBarrier { members };
                 let here = self.groups.iter().filter(|g| g.state == state).fold(group.mask, |mask, g| mask | g.mask);
                 if members & self.live & !here != 0 {
@@ -190,6 +191,7 @@ impl Warp {
                     g.state = State::Ready;
                     g.pc += 1;
                 }
+                self.meet(common, register, here);
                 group.pc += 1;
                 return Some(Stop::Ready);
             }
@@ -203,6 +205,7 @@ impl Warp {
                 if let Some(stop) = self.gather(core, common, members, group) {
                     return Some(stop);
                 }
+                common.meet(self.index, group.mask, self.live);
                 if let Some(f) = core.program.fragments.get(index as usize) {
                     self.fragments(core, common, f, group.pc);
                 }
@@ -213,9 +216,13 @@ impl Warp {
                 self.fence_proxy(common);
                 group.pc += 1;
             }
-            Action::ClusterBarrier { waits, aligned } => {
+            Action::Fence { order, scope } => {
+                core.fence(common, self.index, (active, self.live), order, scope);
+                group.pc += 1;
+            }
+            Action::ClusterBarrier { waits, aligned, relaxed } => {
                 self.split(group, active);
-                return self.cluster_barrier(core, common, (waits, aligned), group);
+                return self.cluster_barrier(core, common, (waits, aligned, relaxed), group);
             }
             Action::CommitProducts => {
                 self.commit_products();
@@ -235,6 +242,15 @@ impl Warp {
                 self.write_async(core, common, &w, active, group.pc);
                 group.pc += 1;
             }
+            Action::ChangeMap(change) => {
+                self.change_map(core, common, &change, active, group.pc);
+                group.pc += 1;
+            }
+            Action::CopyMap { to, from } => {
+                self.split(group, active);
+                self.copy_map(core, common, (to, from), active, group.pc);
+                group.pc += 1;
+            }
             Action::CommitBulk => {
                 self.commit_bulk(active);
                 group.pc += 1;
@@ -252,6 +268,12 @@ impl Warp {
             }
             Action::Atomic(a) => {
                 self.atomic(core, common, &a, active, group.pc);
+                group.pc += 1;
+            }
+            Action::VectorAtomic(index) => {
+                if let Some(a) = core.program.vectors.get(index as usize) {
+                    self.vector_atomic(core, common, a, active, group.pc);
+                }
                 group.pc += 1;
             }
             Action::CopyAsync(c) => {
@@ -287,16 +309,12 @@ impl Warp {
                 if matches!(i.action, Action::Trap) {
                     core.report_threads(common, self.index, FindingKind::Trap, group.pc, active, String::new());
                 }
-                self.wait_copies(core, common, active, None);
-                common.live -= active.count_ones();
-                self.leave_cluster(common, active);
-                self.exited(active);
-                group.mask &= !active;
-                group.pc += 1;
-                if group.mask == 0 {
-                    return Some(Stop::Gone);
+                if let stop @ Stop::Gone = self.exit_lanes(core, common, group, active) {
+                    return Some(stop);
                 }
             }
+            Action::Call { target, site } => return self.call(core, common, (target, site), group, active),
+            Action::Return => return Some(self.ret(core, group, active)),
             Action::Yield => {
                 // Others first: as if this group had run for long.
                 group.pc += 1;
@@ -325,6 +343,23 @@ impl Warp {
         None
     }
 
+    /// Ends lanes; `Gone` when none is left of the group.
+    pub(super) fn exit_lanes(
+        &mut self,
+        core: &mut Core<'_>,
+        common: &mut Peers,
+        group: &mut Group,
+        active: u32,
+    ) -> Stop {
+        self.wait_copies(core, common, active, None);
+        common.live -= active.count_ones();
+        self.leave_cluster(common, active);
+        self.exited(active);
+        group.mask &= !active;
+        group.pc += 1;
+        if group.mask == 0 { Stop::Gone } else { Stop::Ready }
+    }
+
     /// Waits until all members of a `.sync` instruction are there; then the group is all of them.
     fn gather(&mut self, core: &mut Core<'_>, common: &Common, members: u16, group: &mut Group) -> Option<Stop> {
         let members = self.members(core, common, members, group);
@@ -338,6 +373,24 @@ impl Warp {
         self.groups.retain(|g| !same(g));
         group.mask = here;
         None
+    }
+
+    /// Lanes have met at a `.sync` instruction: those that name each other.
+    fn meet(&self, peers: &mut Peers, members: u16, here: u32) {
+        if peers.races.is_none() {
+            return;
+        }
+        let masks = &self.registers.r32[members as usize];
+        if masks.iter().fold(0, |differ, mask| differ | (mask ^ masks[0])) == 0 {
+            return peers.meet(self.index, here, self.live);
+        }
+        let mut rest = here;
+        while rest != 0 {
+            let named = masks[rest.trailing_zeros() as usize % LANES];
+            let alike = each(rest).filter(|lane| masks[*lane] == named).fold(0, |set, lane| set | 1 << lane);
+            peers.meet(self.index, alike, self.live);
+            rest &= !alike;
+        }
     }
 
     /// The member mask of a `.sync` instruction, and a report when a lane is there that it does not name.
@@ -370,6 +423,9 @@ impl Warp {
             complaint = format!("barrier {id} for {n} threads, in a block of {}", core.shape.threads);
         }
         let id = (id & 15) as u8;
+        if let Some(races) = &mut common.races {
+            races.arrive(id, self.index, group.mask);
+        }
         let threads = group.mask.count_ones();
         let trues = if b.p == NONE { 0 } else { (self.registers.p[b.p as usize] & group.mask).count_ones() };
         // The last warp of a block may have fewer lanes than its share of the count.

@@ -3,6 +3,7 @@
 use super::agents::Agents;
 use super::block::Common;
 use super::cluster_barrier::ClusterBarrier;
+use super::races::ClusterRaces;
 use std::ops::{Deref, DerefMut};
 
 /// What the blocks of a cluster have; reads as the state of the block that runs.
@@ -18,6 +19,7 @@ pub(crate) struct Peers {
     pub agents: Agents,
     /// `barrier.cluster`.
     pub barrier: ClusterBarrier,
+    pub cluster_races: ClusterRaces,
 }
 
 /// Where the rank starts in an address of `shared::cluster`. An address without a rank is the block's own.
@@ -31,6 +33,7 @@ impl Peers {
             polls: false,
             agents: Agents::default(),
             barrier: ClusterBarrier::default(),
+            cluster_races: ClusterRaces::default(),
         }
     }
 
@@ -76,6 +79,24 @@ pub(crate) fn mapped(address: u32, rank: u32) -> u32 {
 /// The rank in an address of `shared::cluster`, if it has one.
 pub(crate) fn rank_of(address: u32) -> Option<u32> {
     (address >> RANK).checked_sub(1)
+}
+
+impl Peers {
+    /// Lanes of a warp of the block that runs come to the cluster's barrier.
+    pub(super) fn arrive_at_cluster(&mut self, warp: u32, lanes: u32, relaxed: bool) {
+        let Some(races) = &mut self.blocks[self.rank].races else { return };
+        if let Some(clock) = races.warps.get_mut(warp as usize) {
+            self.cluster_races.arrive(clock, lanes, relaxed);
+        }
+    }
+
+    /// Lanes of a warp of the block that runs have met.
+    #[inline(always)]
+    pub(super) fn meet(&mut self, warp: u32, lanes: u32, live: u32) {
+        if let Some(races) = &mut self.blocks[self.rank].races {
+            races.meet(warp, lanes, live);
+        }
+    }
 }
 
 impl Deref for Peers {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::needless_range_loop)]
 
+use super::arrive::Actor;
 use super::cell::Request;
 use super::cluster::Cluster;
 use super::core::Core;
@@ -176,6 +177,7 @@ impl Cluster {
                         g.state = State::Ready;
                         g.pc += 1;
                         warp.hurry = 0;
+                        self.peers.meet(warp.index, g.mask, warp.live);
                     }
                 }
             }
@@ -232,6 +234,19 @@ fn complete(core: &mut Core<'_>, peers: &mut Peers, warps: &mut [&mut Warp]) {
         }
     }
     core.panels = panels;
+    if core.races {
+        let all: Vec<u32> = warps.iter().map(|w| w.index).collect();
+        if let Some(races) = &mut peers.races {
+            races.align(&all);
+        }
+        let who = Actor { warp: all[0], lane: 0, pc: first.pc };
+        if let (Matrix::Shared(_), Ok(d)) = (p.a, Descriptor::decode(first.a)) {
+            core.note_product(peers, who, &d.stretches(p.a_element, (64, k), p.transpose_a));
+        }
+        if let Ok(d) = Descriptor::decode(first.b) {
+            core.note_product(peers, who, &d.stretches(p.b_element, (n, k), p.transpose_b));
+        }
+    }
     report(core, peers, warps[0].index, first.pc, "A", read_a);
     report(core, peers, warps[0].index, first.pc, "B", read_b);
 }

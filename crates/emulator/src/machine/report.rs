@@ -16,8 +16,21 @@ use warpsmith_types::Location;
 impl Core<'_> {
     /// A finding without particulars, or `None` when it is known already and has been counted.
     fn finding(&mut self, common: &Common, warp: u32, kind: FindingKind, pc: u32, lane: usize) -> Option<Finding> {
+        self.race_finding(common, warp, kind, pc, lane, 0)
+    }
+
+    /// The same, of two instructions.
+    pub(super) fn race_finding(
+        &mut self,
+        common: &Common,
+        warp: u32,
+        kind: FindingKind,
+        pc: u32,
+        lane: usize,
+        other_pc: u32,
+    ) -> Option<Finding> {
         let location = self.program.location(pc as usize);
-        if self.findings.again(kind, location, pc, common.number) {
+        if self.findings.again(kind, location, (pc, other_pc), common.number) {
             return None;
         }
         Some(Finding {
@@ -31,11 +44,13 @@ impl Core<'_> {
             bytes: 0,
             tensor: None,
             detail: String::new(),
+            other: None,
             notes: vec![],
             location: location.cloned(),
             ptx_line: self.program.origins.get(pc as usize).map_or(0, |o| o.line),
             count: 1,
             pc,
+            other_pc,
             block_number: common.number,
         })
     }
@@ -63,16 +78,33 @@ impl Core<'_> {
             _ => kind,
         };
         let Some(mut finding) = self.finding(common, warp, kind, q.pc, q.lane) else { return };
+        self.describe_place(&mut finding, q, storage, place, common);
+        self.findings.add(finding);
+    }
+
+    /// Says which memory an access concerns.
+    pub(super) fn describe(&self, finding: &mut Finding, common: &Common, q: &Request, storage: Storage) {
+        let place = (storage == Storage::Global).then(|| self.memory.place(q.address));
+        self.describe_place(finding, q, storage, place, common);
+    }
+
+    fn describe_place(
+        &self,
+        finding: &mut Finding,
+        q: &Request,
+        storage: Storage,
+        place: Option<Place>,
+        common: &Common,
+    ) {
         let (_, at) = super::cell::resolve(q.space, q.address);
         finding.access = Some(q.kind);
         finding.storage = Some(storage);
         finding.bytes = q.bytes as u32;
         finding.address = Some(at);
         match place {
-            Some(place) => self.describe_global(&mut finding, q, &place),
-            None => self.describe_local(&mut finding, q, storage, at, common),
+            Some(place) => self.describe_global(finding, q, &place),
+            None => self.describe_local(finding, q, storage, at, common),
         }
-        self.findings.add(finding);
     }
 
     fn describe_global(&self, finding: &mut Finding, q: &Request, place: &Place) {

@@ -6,6 +6,7 @@
 
 use super::arrive::Timeouts;
 use super::block::Common;
+use super::calls::Stacks;
 use super::cluster_barrier::Arrived;
 use super::copies::Copies;
 use super::core::Core;
@@ -81,6 +82,8 @@ pub(crate) struct Warp {
     pub bulk_groups: [u32; LANES],
     /// Instructions since the groups last took turns.
     pub hurry: u64,
+    /// Calls that the lanes have not returned from.
+    pub stacks: Stacks,
 }
 
 impl Warp {
@@ -101,6 +104,7 @@ impl Warp {
             cluster_arrived: Arrived::default(),
             bulk_groups: [0; LANES],
             hurry: 0,
+            stacks: Stacks::default(),
         };
         for (special, plane) in &core.program.specials {
             if core.uniform(*special, [0; 3], rank, index).is_none() {
@@ -124,7 +128,7 @@ impl Warp {
         let left = core.shape.threads - self.index * LANES as u32;
         self.live = if left >= LANES as u32 { FULL } else { (1 << left) - 1 };
         self.groups.clear();
-        self.groups.push(Group { pc: 0, mask: self.live, state: State::Ready, ran: 0 });
+        self.groups.push(Group { pc: core.program.entry, mask: self.live, state: State::Ready, ran: 0 });
         self.written.fill(0);
         if self.local.len() > 0 {
             self.local.clear();
@@ -136,6 +140,7 @@ impl Warp {
         self.cluster_arrived = Arrived::default();
         self.bulk_groups = [0; LANES];
         self.hurry = 0;
+        self.stacks.clear();
     }
 
     /// Takes out the group to run next, merged with all that stand at the same instruction, and gives the instruction

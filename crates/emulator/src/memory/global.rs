@@ -54,6 +54,7 @@ pub(crate) struct Global {
     allocations: Vec<Allocation>,
     freed: Vec<Freed>,
     next: u64,
+    launches: u64,
 }
 
 impl Allocation {
@@ -89,6 +90,16 @@ impl Allocation {
 }
 
 impl Global {
+    /// Another launch begins; all before it are over.
+    pub(crate) fn begin_launch(&mut self) {
+        self.launches += 1;
+    }
+
+    /// Launches so far.
+    pub(crate) fn launches(&self) -> u64 {
+        self.launches
+    }
+
     pub(crate) fn allocate(&mut self, bytes: usize, name: &str) -> Result<DevicePointer, Error> {
         let base = self.next.max(GLOBAL_BASE);
         let end = base.checked_add(bytes as u64);

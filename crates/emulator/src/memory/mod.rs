@@ -5,11 +5,13 @@ mod flat;
 mod global;
 mod page;
 mod proxy;
+mod shadow;
 
 pub(crate) use flat::Flat;
 pub(crate) use global::{Global, Place};
 pub(crate) use page::{PAGE, Page};
 pub(crate) use proxy::Writer;
+pub(crate) use shadow::{Group, Order, Shadow, Stretch, Touch};
 
 use std::fmt;
 

@@ -2,7 +2,8 @@
 //!
 //! Words are relaxed atomics: a kernel's data races then stay races of the emulated program and are none of Rust's.
 
-use super::{POISON_WORD, byte_bits};
+use super::{POISON_WORD, Shadow, byte_bits};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Bytes of a page.
@@ -15,12 +16,14 @@ pub(crate) struct Page {
     pub words: Box<[AtomicU32]>,
     /// A word for 32 bytes.
     pub init: Box<[AtomicU32]>,
+    /// Who touched it; empty unless races are looked for.
+    pub shadow: Mutex<Shadow>,
 }
 
 impl Page {
     pub(crate) fn new() -> Page {
         let fill = |count: usize, value: u32| (0..count).map(|_| AtomicU32::new(value)).collect();
-        Page { words: fill(PAGE / 4, POISON_WORD), init: fill(PAGE / 32, 0) }
+        Page { words: fill(PAGE / 4, POISON_WORD), init: fill(PAGE / 32, 0), shadow: Mutex::default() }
     }
 
     /// The `bytes` (1, 2, 4 or 8) at an aligned offset.

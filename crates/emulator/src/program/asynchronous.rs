@@ -137,6 +137,48 @@ pub(crate) enum Fragments {
     Transpose { d: u16, a: u16 },
     /// `mma`.
     Product(Mma),
+    /// `mma` of f64.
+    Doubles(MmaF64),
+}
+
+/// `mma` of f64.
+#[derive(Clone, Debug)]
+pub(crate) struct MmaF64 {
+    /// How many times eight rows.
+    pub halves: u8,
+    /// The registers of the operands.
+    pub d: Vec<u16>,
+    pub a: Vec<u16>,
+    pub b: Vec<u16>,
+    pub c: Vec<u16>,
+}
+
+/// `tensormap.replace`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MapChange {
+    pub field: MapField,
+    pub space: Space,
+    pub address: Address,
+    /// The new value: a register of 64 bits where `wide`, else one of 32.
+    pub value: u16,
+    pub wide: bool,
+}
+
+/// A field of a tensor map; those with a number are of a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MapField {
+    Base,
+    /// Less one.
+    Rank,
+    Box(u8),
+    Extent(u8),
+    /// In bytes; the first is that of mode 1.
+    Stride(u8),
+    ElementStride(u8),
+    Type,
+    Interleave,
+    Swizzle,
+    Fill,
 }
 
 /// `ldmatrix` and `stmatrix`: the lanes' addresses are those of rows.
@@ -180,6 +222,10 @@ pub(crate) struct WriteAsync {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MbarrierOp {
     pub kind: MbarrierKind,
+    /// Whether it orders nothing.
+    pub relaxed: bool,
+    /// Whom it is for, where it says.
+    pub scope: Option<super::Scope>,
     pub space: Space,
     pub address_wide: bool,
     pub address: u16,

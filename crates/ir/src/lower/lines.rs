@@ -1,7 +1,7 @@
 //! `.file` and `.loc`.
 
 use crate::kernel::LocationId;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use warpsmith_ptx::{File, InlinedAt, SourceLine, Statement};
 use warpsmith_types::{Location, PtxVersion};
@@ -12,13 +12,17 @@ pub(super) struct Lines {
     pub(super) files: Vec<File>,
     indices: FxHashMap<Arc<str>, u32>,
     last: Option<LocationId>,
-    /// Calls that have had a `.loc` of their own: `inlined_at` may only name such places.
-    calls: FxHashSet<(u32, u32, u32)>,
+    /// Calls that have had a `.loc` of their own, with the call that the last one named: `inlined_at` may only name such
+    /// places, and names them without the calls that led there.
+    calls: FxHashMap<Place, Option<Place>>,
 }
+
+/// File, line, column.
+type Place = (u32, u32, u32);
 
 impl Lines {
     pub(super) fn new(wanted: bool) -> Lines {
-        Lines { wanted, files: vec![], indices: FxHashMap::default(), last: None, calls: FxHashSet::default() }
+        Lines { wanted, files: vec![], indices: FxHashMap::default(), last: None, calls: FxHashMap::default() }
     }
 
     /// The first version that can say what was said: `inlined_at` came with 7.2.
@@ -40,7 +44,8 @@ impl Lines {
         let inlined_at = location.inlined_at.as_ref().map(|call| {
             let at = self.line(&call.at, body);
             let place = (at.file, at.line, at.column);
-            if self.calls.insert(place) {
+            let caller = at.inlined_at.as_ref().map(|call| (call.file, call.line, call.column));
+            if self.calls.insert(place, caller) != Some(caller) {
                 body.push(Statement::Source(at));
             }
             InlinedAt { function: call.function.to_string(), file: place.0, line: place.1, column: place.2 }

@@ -6,7 +6,7 @@ use crate::kernel::{Inst, RegisterId};
 use crate::machine::{Machine, Places, Slot, operand};
 use crate::types::Type;
 use warpsmith_ptx as ptx;
-use warpsmith_ptx::table::{Form, Lanes, OperandForm, Shape, resolve};
+use warpsmith_ptx::table::{Form, Lanes, OperandForm, Role, Shape, resolve};
 use warpsmith_ptx::{Instruction, Opcode as O, Operand, Type as T};
 
 impl Lowering<'_> {
@@ -17,9 +17,11 @@ impl Lowering<'_> {
         let Ok((form, bound)) = machine.bind(&probe) else { return Ok(()) };
         self.require_form(inst, form, &probe, || format!("`{machine}`"))?;
         let mut instruction = Instruction::new(machine.opcode, machine.modifiers.iter().copied(), []);
+        let mut after = vec![];
         for (slot, (form, _)) in machine.operands.iter().zip(&bound) {
             let literal = literal_type(form, &probe).filter(|_| !matches!(slot, Slot::Vector(_)));
             let place = operand(slot, &mut Real { out: &mut self.out, inst, literal });
+            let place = if is_byte(form, &probe) { self.byte(place, form.role, &mut after) } else { place };
             instruction.operands.push(place);
         }
         if let Some(guard) = machine.guard {
@@ -27,7 +29,19 @@ impl Lowering<'_> {
             instruction = instruction.guarded(p, guard.negated);
         }
         self.out.push(instruction);
+        after.into_iter().for_each(|i| self.out.push(i));
         Ok(())
+    }
+
+    /// A register of 8 bits, which only these conversions take, for one of 16, in which our bytes are.
+    fn byte(&mut self, place: Operand, role: Role, after: &mut Vec<Instruction>) -> Operand {
+        let byte = Operand::Register(self.out.inline_register(T::B8));
+        if role == Role::Result {
+            after.push(Instruction::new(O::Cvt, [T::U16.into(), T::U8.into()], [place, byte.clone()]));
+        } else {
+            self.out.push(Instruction::new(O::Cvt, [T::U8.into(), T::U16.into()], [byte.clone(), place]));
+        }
+        byte
     }
 
     /// Appends an instruction of the table, if the target has it.
@@ -57,6 +71,14 @@ impl Lowering<'_> {
         }
         let at = self.kernel.location(inst.location).cloned();
         Err(LowerError::Unsupported { what: what(), needs: form.floor(instruction).1, target: self.target, at })
+    }
+}
+
+/// Whether an operand is a register of exactly 8 bits.
+fn is_byte(form: &OperandForm, instruction: &Instruction) -> bool {
+    match &form.shape {
+        Shape::Value(value) => !value.wider && value.type_in(instruction).is_some_and(|ty| ty.bits() == 8),
+        _ => false,
     }
 }
 

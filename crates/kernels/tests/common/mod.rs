@@ -3,6 +3,8 @@
 // Each test file uses a part of this; the seed is printed so that a failing run can be repeated.
 #![allow(dead_code, unreachable_pub, clippy::print_stdout)]
 
+pub mod assemble;
+
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 use warpsmith_kernels::compare::{Tolerance, decode, encode, worst};

@@ -1,10 +1,10 @@
 //! What a kind of device must do. Everything else in this module is written once, over this.
 
 use super::function::{LaunchOutcome, Ptx};
-use super::report::CompileReport;
 use super::shape::{KernelLimits, LaunchShape};
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::error::Error;
+use crate::report::CompileReport;
 use std::sync::Arc;
 use std::time::Duration;
 use warpsmith_emulator::Manifest;

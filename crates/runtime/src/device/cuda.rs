@@ -3,11 +3,11 @@
 use super::backend::{Backend, EventHandle, GraphHandle, Kernel, Loaded, StreamHandle};
 use super::function::{LaunchOutcome, Ptx};
 use super::info::{DeviceId, DeviceInfo};
-use super::report::CompileReport;
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::driver::{self, Context, Properties, driver};
 use crate::error::Error;
+use crate::report::{CompileReport, Spills};
 use std::sync::Arc;
 use std::time::Duration;
 use warpsmith_emulator::Manifest;
@@ -147,7 +147,7 @@ impl Backend for Cuda {
         report.local = Some(kernel.local);
         if kernel.local == 0 {
             // Spills go to local memory.
-            report.spills = Some((0, 0));
+            report.spills = Some(Spills::default());
         }
         report.shared = kernel.shared;
         report.time = linked.time;

@@ -2,10 +2,10 @@
 
 use super::Device;
 use super::backend::{Kernel, Loaded};
-use super::report::CompileReport;
 use super::shape::{KernelLimits, LaunchShape};
 use super::stream::Stream;
 use crate::error::Error;
+use crate::report::CompileReport;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -150,6 +150,8 @@ pub struct LaunchOutcome {
     pub instructions: Option<u64>,
     /// What the sanitizer found; always empty on a card.
     pub findings: Vec<Diagnostic>,
+    /// What the kernel printed on the emulator. A card's messages go to the process's standard output.
+    pub printed: String,
 }
 
 impl LaunchOutcome {

@@ -10,7 +10,6 @@
 //! | `graph` | launches written down once and replayed |
 //! | `function` | kernels loaded from PTX, and their launches |
 //! | `shape` | what a launch looks like, and the limits it is held to |
-//! | `report` | what the compiler said |
 //! | `tensor_map` | how TMA sees a tensor |
 
 mod backend;
@@ -20,7 +19,6 @@ mod emulated;
 mod function;
 mod graph;
 mod info;
-mod report;
 mod shape;
 mod stream;
 mod tensor_map;
@@ -29,7 +27,6 @@ pub use buffer::Buffer;
 pub use function::{Function, LaunchOutcome, Ptx};
 pub use graph::Graph;
 pub use info::{DeviceId, DeviceInfo, MemoryUse};
-pub use report::CompileReport;
 pub use shape::LaunchShape;
 pub use stream::{Event, Stream};
 pub use tensor_map::{TENSOR_MAP_BYTES, TensorMap};

@@ -18,12 +18,14 @@ pub struct LaunchShape {
     /// Programmatic dependent launch: may begin before the launch before it on the stream has ended; the kernel waits
     /// itself (`griddepcontrol.wait`).
     pub pdl: bool,
+    /// Cooperative launch: all blocks run at once, or the launch is refused.
+    pub cooperative: bool,
 }
 
 impl LaunchShape {
     /// A plain launch.
     pub const fn new(grid: [u32; 3], block: [u32; 3]) -> LaunchShape {
-        LaunchShape { grid, block, cluster: [1; 3], dynamic_shared: 0, pdl: false }
+        LaunchShape { grid, block, cluster: [1; 3], dynamic_shared: 0, pdl: false, cooperative: false }
     }
 
     /// In clusters of so many blocks.
@@ -35,6 +37,12 @@ impl LaunchShape {
     /// With so much dynamic shared memory, in bytes.
     pub const fn dynamic_shared(mut self, bytes: u32) -> LaunchShape {
         self.dynamic_shared = bytes;
+        self
+    }
+
+    /// With all blocks running at once.
+    pub const fn cooperative(mut self) -> LaunchShape {
+        self.cooperative = true;
         self
     }
 

@@ -149,17 +149,22 @@ impl Drop for Kernel {
 }
 
 /// The attributes that the shape asks for, at the front of the array, and how many.
-fn attributes(shape: &LaunchShape) -> ([CUlaunchAttribute; 2], u32) {
+fn attributes(shape: &LaunchShape) -> ([CUlaunchAttribute; 3], u32) {
     let none = CUlaunchAttribute {
         id: CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE,
         pad: [0; 4],
         value: CUlaunchAttributeValue { pad: [0; 64] },
     };
-    let (mut all, mut count) = ([none; 2], 0);
+    let (mut all, mut count) = ([none; 3], 0);
     if shape.cluster != [1; 3] {
         let [x, y, z] = shape.cluster;
         all[count].id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
         all[count].value.clusterDim = ClusterDim { x, y, z };
+        count += 1;
+    }
+    if shape.cooperative {
+        all[count].id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+        all[count].value.cooperative = 1;
         count += 1;
     }
     if shape.pdl {

@@ -23,7 +23,10 @@ impl Context {
             DType::U64 => CU_TENSOR_MAP_DATA_TYPE_UINT64,
             DType::U32 => CU_TENSOR_MAP_DATA_TYPE_UINT32,
             DType::U16 | DType::I16 => CU_TENSOR_MAP_DATA_TYPE_UINT16,
-            DType::E4M3 | DType::E5M2 | DType::I8 | DType::U8 => CU_TENSOR_MAP_DATA_TYPE_UINT8,
+            // Pairs of 4-bit floats and scales are moved as the bytes that they are.
+            DType::E4M3 | DType::E5M2 | DType::E2M1x2 | DType::E8M0 | DType::I8 | DType::U8 => {
+                CU_TENSOR_MAP_DATA_TYPE_UINT8
+            }
         };
         let swizzle = match map.swizzle {
             0 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,

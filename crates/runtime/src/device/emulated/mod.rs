@@ -4,10 +4,10 @@ mod work;
 
 use super::backend::{Backend, EventHandle, GraphHandle, Kernel, Loaded, StreamHandle};
 use super::function::{LaunchOutcome, Ptx};
-use super::report::CompileReport;
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::error::Error;
+use crate::report::CompileReport;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -144,11 +144,12 @@ impl Backend for Emulated {
 
     fn replay(&self, graph: GraphHandle, _kernels: &Arc<str>, _stream: StreamHandle) -> Result<LaunchOutcome, Error> {
         let work = self.graphs().get(&graph.0).cloned();
-        let mut all = LaunchOutcome { instructions: Some(0), findings: vec![] };
+        let mut all = LaunchOutcome { instructions: Some(0), ..LaunchOutcome::default() };
         for work in work.iter().flat_map(|w| w.iter()) {
             let outcome = self.machine.run(work)?;
             all.instructions = Some(all.instructions.unwrap_or(0) + outcome.instructions.unwrap_or(0));
             all.findings.extend(outcome.findings);
+            all.printed.push_str(&outcome.printed);
         }
         Ok(all)
     }

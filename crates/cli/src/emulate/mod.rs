@@ -1,0 +1,231 @@
+//! `warpsmith emulate`: a kernel of a PTX file on the emulator, whoever made it.
+
+mod argument;
+mod placed;
+mod report;
+mod values;
+
+use crate::failure::Failure;
+use crate::tensor_file;
+use argument::Argument;
+use clap::Args;
+use placed::{Placed, PlacedTensor};
+use report::{FindingReport, Report, TensorReport};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+use warpsmith::runtime::Error;
+use warpsmith_emulator::{Checks, Finding, FindingKind, Launch, Options, Program, System};
+use warpsmith_ptx::{Function, FunctionKind, Module};
+use warpsmith_types::{Chip, Severity};
+
+/// `warpsmith emulate`.
+#[derive(Args)]
+pub(crate) struct EmulateArgs {
+    /// The PTX
+    file: PathBuf,
+    /// The kernel; not needed when the file has only one
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Blocks of the grid
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = parse_extents)]
+    grid: [u32; 3],
+    /// Threads of a block
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = parse_extents)]
+    block: [u32; 3],
+    /// Blocks of a cluster; without it, what the kernel requires, or 1
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = parse_extents)]
+    cluster: Option<[u32; 3]>,
+    /// Shared memory of a block beyond what the kernel declares, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    shared: u32,
+    /// An argument of the kernel, one for each parameter, in order
+    #[arg(long = "arg", value_name = "ARGUMENT")]
+    arguments: Vec<String>,
+    /// Write a tensor to a file after the launch, .npy or .safetensors
+    #[arg(long = "out", value_name = "NAME=FILE", value_parser = parse_output)]
+    outputs: Vec<(String, PathBuf)>,
+    /// What to look for
+    #[arg(long, value_name = "CHECK", value_enum, value_delimiter = ',', default_value = "all")]
+    check: Vec<Check>,
+    /// Choose the schedule of warps and blocks; 0 runs them in order
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Give up after so many warp instructions
+    #[arg(long, value_name = "N")]
+    budget: Option<u64>,
+    /// The chip: a100, h100, h200, b200, b300, rtx4090, rtx5090; without it, an h200 if that runs the PTX's target
+    #[arg(long, value_name = "CHIP", value_parser = parse_chip)]
+    chip: Option<Chip>,
+    /// Show so many elements of each tensor that changed
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    head: usize,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the sanitizer looks for. A kernel that hangs, traps or runs what there is not is reported in any case.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Check {
+    /// Bounds and alignment of accesses
+    Memory,
+    /// Reads of what nothing wrote
+    Init,
+    /// Accesses without order between them
+    Races,
+    /// Misused barriers and masks
+    Sync,
+    /// Everything
+    All,
+    /// Nothing
+    None,
+}
+
+fn parse_extents(text: &str) -> Result<[u32; 3], String> {
+    let parts: Result<Vec<u32>, _> = text.split([',', 'x']).map(str::parse).collect();
+    match parts.as_deref() {
+        Ok([x]) => Ok([*x, 1, 1]),
+        Ok([x, y]) => Ok([*x, *y, 1]),
+        Ok([x, y, z]) => Ok([*x, *y, *z]),
+        _ => Err(format!("`{text}` is not X[,Y[,Z]]; expected one to three numbers, like 64,2")),
+    }
+}
+
+fn parse_output(text: &str) -> Result<(String, PathBuf), String> {
+    let parts = text.split_once('=').map(|(name, file)| (name.to_string(), PathBuf::from(file)));
+    parts.ok_or_else(|| format!("`{text}` is not NAME=FILE, like y=y.npy"))
+}
+
+fn parse_chip(text: &str) -> Result<Chip, String> {
+    let names: Vec<&str> = Chip::ALL.iter().map(|c| c.name).collect();
+    Chip::by_name(text).ok_or_else(|| format!("there is no chip `{text}`; there are {}", names.join(", ")))
+}
+
+/// Runs the kernel and reports. The exit code is 3 when the sanitizer found an error.
+pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
+    let read = |error| Failure::Read { path: args.file.clone(), error };
+    let text = std::fs::read_to_string(&args.file).map_err(read)?;
+    let parsed = warpsmith_ptx::parse(&text);
+    let module = parsed.map_err(|e| Failure::Option(format!("{}: {e}", args.file.display())))?;
+    let (kernel, chip) = (entry(&module, args)?, chip(&module, args)?);
+    let program = Program::decode(&module, &kernel.name).map_err(Error::from)?;
+    let arguments: Vec<Argument> = args.arguments.iter().map(|text| Argument::read(text)).collect::<Result<_, _>>()?;
+
+    let mut system = System::new(chip);
+    let placed = Placed::new(&arguments, kernel, &program, &mut system)?;
+    check_outputs(&placed, args)?;
+    let launch = Launch {
+        grid: args.grid,
+        block: args.block,
+        cluster: args.cluster.or(kernel.directives.reqnctapercluster).unwrap_or([1; 3]),
+        dynamic_shared: args.shared,
+        parameters: placed.parameters.clone(),
+    };
+    let options = Options { checks: checks(&args.check), seed: args.seed, budget: args.budget, ..Options::default() };
+    let start = Instant::now();
+    let outcome = system.launch(&program, &launch, Some(&placed.manifest()), &options).map_err(Error::from)?;
+    let took = start.elapsed();
+
+    let findings: Vec<Finding> = outcome.findings.into_iter().filter(|f| wanted(f, &args.check)).collect();
+    let failed = findings.iter().any(|f| f.diagnostic().severity == Severity::Error);
+    let report = Report {
+        kernel: kernel.name.clone(),
+        file: args.file.display().to_string(),
+        chip: chip.name,
+        grid: launch.grid,
+        block: launch.block,
+        cluster: launch.cluster,
+        shared: launch.dynamic_shared,
+        seed: args.seed,
+        milliseconds: took.as_secs_f64() * 1e3,
+        instructions: outcome.instructions,
+        stopped: outcome.stopped,
+        printed: outcome.printed,
+        tensors: placed.tensors.iter().map(|t| read_back(t, &system, args)).collect::<Result<_, _>>()?,
+        findings: findings.iter().map(|f| FindingReport::new(f, &args.file)).collect(),
+    };
+    if args.json {
+        let text = serde_json::to_string_pretty(&report).map_err(|e| Failure::Option(e.to_string()))?;
+        println!("{text}");
+    } else {
+        println!("{report}");
+    }
+    Ok(if failed { ExitCode::from(3) } else { ExitCode::SUCCESS })
+}
+
+/// Refuses an output that no tensor is, before anything runs.
+fn check_outputs(placed: &Placed, args: &EmulateArgs) -> Result<(), Failure> {
+    let unknown = args.outputs.iter().find(|(name, _)| placed.tensors.iter().all(|t| t.name != *name));
+    let Some((name, _)) = unknown else { return Ok(()) };
+    let names: Vec<_> = placed.tensors.iter().map(|t| format!("`{}`", t.name)).collect();
+    Err(Failure::Option(format!("--out {name}: there is no tensor `{name}`; there are {}", names.join(", "))))
+}
+
+/// A tensor after the launch, written to its file if it has one.
+fn read_back(tensor: &PlacedTensor, system: &System, args: &EmulateArgs) -> Result<TensorReport, Failure> {
+    let after = tensor.after(system)?;
+    let mut report = TensorReport {
+        name: tensor.name.clone(),
+        dtype: tensor.dtype.name(),
+        shape: tensor.shape.clone(),
+        changed: after.changed,
+        unwritten: after.unwritten,
+        head: tensor.head(&after, args.head, system)?,
+        file: None,
+    };
+    if let Some((_, path)) = args.outputs.iter().find(|(name, _)| *name == tensor.name) {
+        let written = tensor_file::write(path, &tensor.name, &tensor.host(after))?;
+        let note = if written == tensor.dtype { String::new() } else { format!(" as {written}") };
+        report.file = Some(format!("{}{note}", path.display()));
+    }
+    Ok(report)
+}
+
+/// The kernel that is named, or the only one.
+fn entry<'a>(module: &'a Module, args: &EmulateArgs) -> Result<&'a Function, Failure> {
+    let kernels: Vec<&Function> = module.functions.iter().filter(|f| f.kind == FunctionKind::Entry).collect();
+    let names: Vec<_> = kernels.iter().map(|f| format!("`{}`", f.name)).collect();
+    let (file, names) = (args.file.display(), names.join(", "));
+    match (&args.entry, kernels.as_slice()) {
+        (_, []) => Err(Failure::Option(format!("{file}: there is no kernel (.entry) in it"))),
+        (Some(name), all) => all.iter().find(|f| f.name == *name).copied().ok_or_else(|| {
+            Failure::Option(format!("--entry {name}: there is no kernel `{name}` in {file}; there are {names}"))
+        }),
+        (None, [only]) => Ok(only),
+        (None, _) => Err(Failure::Option(format!("{file} has several kernels; choose one by --entry: {names}"))),
+    }
+}
+
+/// The chip that is named, if it runs the PTX; else one that does.
+fn chip(module: &Module, args: &EmulateArgs) -> Result<Chip, Failure> {
+    let target = module.target;
+    let runs = |chip: &Chip| chip.target.has(target);
+    match args.chip {
+        Some(chip) if runs(&chip) => Ok(chip),
+        Some(chip) => Err(Failure::Option(format!(
+            "--chip {}: the PTX is for {target}, and this chip runs {}",
+            chip.name, chip.target
+        ))),
+        None => {
+            let found = [Chip::H200].into_iter().chain(Chip::ALL).find(runs);
+            found.ok_or_else(|| Failure::Option(format!("the PTX is for {target}, which no known chip runs")))
+        }
+    }
+}
+
+fn checks(wanted: &[Check]) -> Checks {
+    let has = |check| wanted.contains(&check) || wanted.contains(&Check::All);
+    let mut checks = Checks::NONE;
+    (checks.memory, checks.init, checks.races) = (has(Check::Memory), has(Check::Init), has(Check::Races));
+    checks
+}
+
+/// Whether a finding is to be shown: the emulator looks for misused barriers in any case.
+fn wanted(finding: &Finding, checks: &[Check]) -> bool {
+    let of_sync = matches!(
+        finding.kind,
+        FindingKind::BarrierDivergence | FindingKind::BarrierCount | FindingKind::SyncMask | FindingKind::Mbarrier(_)
+    );
+    !of_sync || checks.iter().any(|c| matches!(c, Check::Sync | Check::All))
+}

@@ -1,0 +1,276 @@
+//! Accesses of threads: noted, judged, told of.
+
+use super::clock::Clock;
+use super::flags::Signal;
+use super::order::{ClusterOf, Judge};
+use super::threads::{Hint, Why};
+use crate::finding::{AccessKind, Storage};
+use crate::lanes::{LANES, each};
+use crate::machine::arrive::Actor;
+use crate::machine::cell::resolve;
+use crate::machine::core::Core;
+use crate::machine::peers::Peers;
+use crate::memory::{Group, PAGE, SHARED_BASE, Shadow, Stretch, Touch};
+use crate::program::{MbarrierOp, Scope, Semantics, Space};
+
+/// What an instruction of a warp does to memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deed<'a> {
+    pub warp: u32,
+    pub mask: u32,
+    pub pc: u32,
+    pub kind: AccessKind,
+    pub space: Space,
+    pub addresses: &'a [u64; LANES],
+    /// Bytes of each lane.
+    pub bytes: u32,
+    pub touch: Touch,
+    /// For strong accesses.
+    pub order: Semantics,
+    /// Lanes of the warp that have not exited.
+    pub live: u32,
+}
+
+/// A race: the earlier access, both lanes, and where.
+pub(crate) type Race = (Group, u32, u32, u64);
+
+/// Races of one instruction that are told of.
+const MOST: usize = 4;
+
+/// Adds a race, unless one with the same instruction is there.
+pub(super) fn add(races: &mut Vec<Race>, group: &Group, old: u32, new: u32, at: u64) {
+    if races.len() < MOST && !races.iter().any(|(g, ..)| g.pc == group.pc && g.touch == group.touch) {
+        races.push((*group, old, new, at));
+    }
+}
+
+impl Core<'_> {
+    pub(super) fn clusters(&self) -> ClusterOf {
+        ClusterOf { grid: self.shape.grid, cluster: self.shape.cluster }
+    }
+
+    /// Notes an access of some lanes, and tells of races.
+    pub(crate) fn note(&mut self, peers: &mut Peers, d: &Deed<'_>) {
+        for (storage, race) in self.races_of(peers, d) {
+            self.report_race(peers, d, storage, &race);
+        }
+    }
+
+    /// Notes an access of some lanes, and gives its races.
+    pub(crate) fn races_of(&mut self, peers: &mut Peers, d: &Deed<'_>) -> Vec<(Storage, Race)> {
+        let mut lanes = d.mask;
+        let mut races = vec![];
+        let mut storage = Storage::Global;
+        // Lanes whose bytes follow each other are one stretch.
+        let mut page = (u64::MAX, 0);
+        let mut tile = (usize::MAX, 0);
+        while lanes != 0 {
+            let first = lanes.trailing_zeros() as usize;
+            let mut count = 1;
+            while first + count < LANES
+                && lanes >> (first + count) & 1 == 1
+                && d.addresses[first + count] == d.addresses[first].wrapping_add(count as u64 * u64::from(d.bytes))
+            {
+                count += 1;
+            }
+            lanes &= !((((1u64 << count) - 1) << first) as u32);
+            let (place, at) = resolve(d.space, d.addresses[first]);
+            let stretch = (at, first as u32, count as u32 * d.bytes);
+            match place {
+                Storage::Global => self.note_global(peers, d, stretch, &mut page, &mut races),
+                Storage::Shared => {
+                    storage = Storage::Shared;
+                    self.note_shared(peers, d, stretch, &mut tile, &mut races);
+                }
+                _ => {}
+            }
+        }
+        races.into_iter().map(|race| (storage, race)).collect()
+    }
+
+    fn note_global(
+        &mut self,
+        peers: &Peers,
+        d: &Deed<'_>,
+        (address, lane, bytes): (u64, u32, u32),
+        last: &mut (u64, u32),
+        races: &mut Vec<Race>,
+    ) {
+        let Some(races_of) = &peers.races else { return };
+        let Some(clock) = races_of.warps.get(d.warp as usize) else { return };
+        let judge = Judge { clock, by: None, touch: d.touch, bytes: d.bytes as u8, cluster_blocks: self.clusters() };
+        let memory = self.memory;
+        let mut allocation = memory.get(self.recent);
+        if !allocation.is_some_and(|a| address >= a.base && address < a.end()) {
+            let Some(index) = memory.index(address) else { return };
+            self.recent = index;
+            allocation = memory.get(index);
+        }
+        let Some(allocation) = allocation else { return };
+        let (mut at, mut done) = (address - allocation.base, 0);
+        while done < bytes {
+            let inside = at as usize % PAGE;
+            let n = ((PAGE - inside) as u32).min(bytes - done);
+            let page = if d.touch.writes { allocation.page_or_new(at) } else { allocation.page(at) };
+            if let Some(page) = page
+                && let Ok(mut shadow) = page.shadow.lock()
+            {
+                shadow.prepare(PAGE, self.launch);
+                let start = allocation.base + at - inside as u64;
+                if last.0 != start {
+                    *last = (start, shadow.group(self.group(d, clock.block, clock.tick)));
+                }
+                let stretch =
+                    Stretch { offset: inside as u32, bytes: n, lane: lane + done / d.bytes.max(1), stride: d.bytes };
+                shadow.touch(last.1, stretch, &mut |g, a, b| judge.order(g, a, b), &mut |g, a, b, byte| {
+                    add(races, g, a, b, start + u64::from(byte));
+                });
+            }
+            at += u64::from(n);
+            done += n;
+        }
+    }
+
+    fn note_shared(
+        &mut self,
+        peers: &mut Peers,
+        d: &Deed<'_>,
+        (address, lane, bytes): (u64, u32, u32),
+        last: &mut (usize, u32),
+        races: &mut Vec<Race>,
+    ) {
+        let Some((rank, offset)) = peers.locate(address) else { return };
+        if offset < SHARED_BASE {
+            return;
+        }
+        let clusters = self.clusters();
+        peers.with_shadow(rank, |clock, shadow| {
+            let Some(clock) = clock.get(d.warp as usize) else { return };
+            let judge = Judge { clock, by: None, touch: d.touch, bytes: d.bytes as u8, cluster_blocks: clusters };
+            if last.0 != rank {
+                *last = (rank, shadow.group(self.group(d, clock.block, clock.tick)));
+            }
+            let stretch = Stretch { offset, bytes, lane, stride: d.bytes };
+            shadow.touch(last.1, stretch, &mut |g, a, b| judge.order(g, a, b), &mut |g, a, b, byte| {
+                add(races, g, a, b, byte.into());
+            });
+        });
+    }
+
+    fn group(&self, d: &Deed<'_>, block: u64, tick: u32) -> Group {
+        Group {
+            block,
+            warp: d.warp as u16,
+            warps: 1,
+            bytes: d.bytes as u8,
+            tick,
+            pc: d.pc,
+            touch: d.touch,
+            lands: false,
+        }
+    }
+
+    /// Strong accesses of some lanes: flags that are read and written.
+    pub(crate) fn signal(&mut self, peers: &mut Peers, d: &Deed<'_>, reads: bool) {
+        let Some(scope) = d.touch.strong else { return };
+        let clusters = self.clusters();
+        let live = d.live;
+        for lane in each(d.mask) {
+            let (storage, address) = resolve(d.space, d.addresses[lane]);
+            let mut signal = Signal { address, lane: lane as u32, live, pc: d.pc, order: d.order, scope };
+            let acting = peers.rank();
+            let rank = match storage {
+                Storage::Global => acting,
+                Storage::Shared => match peers.locate(address) {
+                    Some((rank, offset)) => {
+                        signal.address = offset.into();
+                        rank
+                    }
+                    None => continue,
+                },
+                _ => continue,
+            };
+            let mut flags = match storage {
+                Storage::Global => std::mem::take(&mut self.flags),
+                _ => peers.blocks_mut()[rank].races.as_mut().map(|r| std::mem::take(&mut r.flags)).unwrap_or_default(),
+            };
+            let own = peers.blocks_mut()[acting].races.as_mut();
+            if let Some(clock) = own.and_then(|r| r.warps.get_mut(d.warp as usize)) {
+                if reads {
+                    flags.read(clock, signal, clusters);
+                }
+                if d.touch.writes {
+                    flags.write(clock, signal, reads);
+                }
+            }
+            match storage {
+                Storage::Global => self.flags = flags,
+                _ => {
+                    if let Some(r) = peers.blocks_mut()[rank].races.as_mut() {
+                        r.flags = flags;
+                    }
+                }
+            }
+        }
+        if let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(d.warp as usize)) {
+            clock.step();
+        }
+    }
+
+    /// A lane arrives at an mbarrier, perhaps of another block.
+    pub(crate) fn arrive_at(&mut self, peers: &mut Peers, (rank, offset): (usize, u32), who: Actor, op: &MbarrierOp) {
+        let acting = peers.rank();
+        if rank == acting {
+            if let Some(races) = peers.races.as_mut().filter(|_| !op.relaxed) {
+                races.arrive_at(offset, who.warp, 1 << who.lane);
+            }
+            return;
+        }
+        // To another block: an arrival that says it is for its own block makes nothing known there.
+        let narrow = op.scope == Some(Scope::Cta);
+        let block = peers.number;
+        let mut known = Clock::default();
+        if let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(who.warp as usize)) {
+            clock.arrive(1 << who.lane, &mut known);
+        }
+        let Some(races) = peers.blocks_mut().get_mut(rank).and_then(|b| b.races.as_mut()) else { return };
+        if narrow || op.relaxed {
+            let why = if op.relaxed { Why::NoRelease } else { Why::WriteScope(Scope::Cta) };
+            races.warps.iter_mut().for_each(|w| w.hint(Hint { block, why, write: who.pc, read: who.pc }));
+            return;
+        }
+        races.arriving(offset).join(&known);
+    }
+
+    /// A fence of some lanes.
+    pub(crate) fn fence(
+        &mut self,
+        peers: &mut Peers,
+        warp: u32,
+        (lanes, live): (u32, u32),
+        order: Semantics,
+        scope: Scope,
+    ) {
+        if let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(warp as usize)) {
+            clock.fence(lanes, live, (order.acquires, order.releases), scope);
+        }
+    }
+}
+
+impl Peers {
+    /// The clocks of the block that runs, and the history of a block's shared memory.
+    pub(super) fn with_shadow<R>(
+        &mut self,
+        rank: usize,
+        work: impl FnOnce(&[super::threads::WarpClock], &mut Shadow) -> R,
+    ) -> Option<R> {
+        let acting = self.rank();
+        let shadow = &mut self.blocks_mut().get_mut(rank)?.races.as_mut()?.shadow;
+        let mut shadow = std::mem::take(shadow);
+        let result = self.blocks().get(acting)?.races.as_ref().map(|r| work(&r.warps, &mut shadow));
+        if let Some(races) = self.blocks_mut().get_mut(rank).and_then(|b| b.races.as_mut()) {
+            races.shadow = shadow;
+        }
+        result
+    }
+}

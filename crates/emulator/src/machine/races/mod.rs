@@ -1,0 +1,20 @@
+//! Data races, by happens-before over PTX's memory model (PTX ISA §8).
+//!
+//! Every thread has a clock of what it knows to be ordered before it; lanes of a warp share one while they agree. What
+//! orders: `.sync` instructions, for the lanes that they name; barriers of blocks and clusters; `mbarrier` phases; and
+//! flags, where a release pattern meets an acquire pattern and the scope of each includes the other. An access races
+//! with an earlier one that touches the same bytes, is not ordered before it, and is not strong as it is.
+
+mod access;
+mod block;
+mod clock;
+mod engines;
+mod flags;
+mod order;
+mod report;
+mod threads;
+
+pub(crate) use access::{Deed, Race};
+pub(crate) use block::{BlockRaces, ClusterRaces};
+pub(crate) use engines::Mark;
+pub(crate) use flags::Flags;

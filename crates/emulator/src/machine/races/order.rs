@@ -1,0 +1,83 @@
+//! Whether one access is ordered before another.
+
+use super::threads::WarpClock;
+use crate::memory::{Group, Order, Touch};
+use crate::program::Scope;
+
+/// Who makes a new access, and how.
+pub(super) struct Judge<'c> {
+    pub clock: &'c WarpClock,
+    /// The lane that it is by, where an engine makes it for a lane.
+    pub by: Option<u32>,
+    pub touch: Touch,
+    pub bytes: u8,
+    pub cluster_blocks: ClusterOf,
+}
+
+/// Which blocks are of one cluster.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClusterOf {
+    pub grid: [u32; 3],
+    pub cluster: [u32; 3],
+}
+
+impl ClusterOf {
+    fn number(&self, block: u64) -> [u64; 3] {
+        let [x, y, _] = self.grid.map(u64::from);
+        let at = [block % x, block / x % y, block / x / y];
+        std::array::from_fn(|axis| at[axis] / u64::from(self.cluster[axis]))
+    }
+
+    /// Whether a scope at one block includes another.
+    pub(super) fn includes(&self, scope: Scope, a: u64, b: u64) -> bool {
+        match scope {
+            Scope::Cta => a == b,
+            Scope::Cluster => a == b || self.number(a) == self.number(b),
+            Scope::Gpu | Scope::Sys => true,
+        }
+    }
+}
+
+impl Judge<'_> {
+    #[inline(always)]
+    pub(super) fn order(&self, old: &Group, old_lane: u32, lane: u32) -> Order {
+        let lane = self.by.unwrap_or(lane);
+        if self.touch.writes && old.touch.constant || self.touch.constant && old.touch.writes {
+            return Order::Race;
+        }
+        let clock = self.clock;
+        if old.tick != Group::PENDING {
+            if old.block == clock.block && old.warp == clock.warp && old.warps == 1 {
+                if old.tick <= clock.all_know() {
+                    return Order::Before;
+                }
+                if old_lane == lane || old.tick <= clock.knows_lane(lane, old_lane) {
+                    return Order::BeforeLane;
+                }
+            } else {
+                let known = clock.known(lane);
+                // A product is one for the four warps: it is over for all when it is for one.
+                for warp in old.warp..old.warp + u16::from(old.warps) {
+                    if old.warps > 1 && old.block == clock.block && warp == clock.warp {
+                        if old.tick <= clock.knows_lane(lane, lane) {
+                            return Order::BeforeLane;
+                        }
+                        continue;
+                    }
+                    let Some(entry) = known.entry(old.block, warp.into()) else { continue };
+                    if old.tick <= entry.of_all() {
+                        // Another lane of this warp may know less.
+                        return if clock.agrees() { Order::Before } else { Order::BeforeLane };
+                    }
+                    if old.tick <= entry.time(old_lane) {
+                        return Order::BeforeLane;
+                    }
+                }
+            }
+        }
+        let (Some(a), Some(b)) = (old.touch.strong, self.touch.strong) else { return Order::Race };
+        let scopes = self.cluster_blocks.includes(a, old.block, clock.block)
+            && self.cluster_blocks.includes(b, clock.block, old.block);
+        if scopes && old.bytes == self.bytes { Order::Allowed } else { Order::Race }
+    }
+}

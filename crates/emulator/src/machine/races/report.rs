@@ -1,0 +1,165 @@
+//! From a race to a finding: both accesses, and what is missing between them.
+
+use super::access::{Deed, Race};
+use super::threads::Why;
+use crate::finding::{AccessKind, FindingKind, OtherAccess, Storage};
+use crate::lanes::LANES;
+use crate::machine::cell::Request;
+use crate::machine::core::Core;
+use crate::machine::peers::Peers;
+use crate::memory::{Group, Touch};
+use crate::program::{Action, Space};
+
+impl Core<'_> {
+    #[cold]
+    pub(crate) fn report_race(&mut self, peers: &Peers, d: &Deed<'_>, storage: Storage, race: &Race) {
+        self.report_race_of(peers, (d.warp, d.pc, d.kind, d.bytes, d.touch), storage, race);
+    }
+
+    #[cold]
+    pub(super) fn report_race_of(
+        &mut self,
+        peers: &Peers,
+        (warp, pc, access, bytes, touch): (u32, u32, AccessKind, u32, Touch),
+        storage: Storage,
+        (old, old_lane, lane, at): &Race,
+    ) {
+        let kind = if touch.constant && old.touch.writes || old.touch.constant && touch.writes {
+            FindingKind::ConstantLoad
+        } else {
+            FindingKind::Race
+        };
+        let lane = *lane as usize % LANES;
+        let Some(mut finding) = self.race_finding(peers, warp, kind, pc, lane, old.pc) else { return };
+        let space = if storage == Storage::Global { Space::Global } else { Space::Shared };
+        let request = Request { kind: access, space, address: *at, bytes: bytes as usize, lane, pc };
+        self.describe(&mut finding, peers, &request, storage);
+        let engine = usize::from(old.warp) >= self.shape.warps() as usize;
+        let index = self.block_of(old.block);
+        let thread = self.shape.thread_index(u32::from(old.warp) * LANES as u32 + (old_lane & 31));
+        let other = OtherAccess {
+            block: index,
+            thread: (!engine).then_some(thread),
+            writes: old.touch.writes,
+            asynchronous: old.touch.asynchronous,
+            location: self.program.location(old.pc as usize).cloned(),
+            ptx_line: self.program.origins.get(old.pc as usize).map_or(0, |o| o.line),
+        };
+        let missing = self.missing(peers, warp, (pc, touch), old, (*old_lane, lane as u32));
+        let lead = if finding.detail.is_empty() { String::new() } else { format!("{}; ", finding.detail) };
+        finding.detail = format!("{lead}{missing}");
+        finding.notes.insert(0, (other.in_words(), other.location.clone()));
+        finding.other = Some(other);
+        self.findings.add(finding);
+    }
+
+    /// Two lanes of one store write different values to one place.
+    #[cold]
+    pub(crate) fn report_collision(&mut self, peers: &Peers, d: &Deed<'_>, (first, second): (usize, usize)) {
+        let clock = peers.races.as_ref().and_then(|r| r.warps.get(d.warp as usize));
+        let (block, tick) = (peers.number, clock.map_or(0, |w| w.tick));
+        let old = Group {
+            block,
+            warp: d.warp as u16,
+            warps: 1,
+            bytes: d.bytes as u8,
+            tick,
+            pc: d.pc,
+            touch: d.touch,
+            lands: false,
+        };
+        let (storage, at) = crate::machine::cell::resolve(d.space, d.addresses[second]);
+        if matches!(storage, Storage::Shared | Storage::Global) {
+            self.report_race(peers, d, storage, &(old, first as u32, second as u32, at));
+        }
+    }
+
+    fn line(&self, pc: u32) -> String {
+        match self.program.origins.get(pc as usize).map_or(0, |o| o.line) {
+            0 => match self.program.location(pc as usize) {
+                Some(location) => location.to_string(),
+                None => format!("instruction {pc}"),
+            },
+            line => format!("line {line} of the PTX"),
+        }
+    }
+
+    /// The index of a block by its number.
+    fn block_of(&self, number: u64) -> [u32; 3] {
+        let [x, y, _] = self.shape.grid.map(u64::from);
+        [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
+    }
+
+    /// What would have ordered the two.
+    fn missing(
+        &self,
+        peers: &Peers,
+        warp: u32,
+        (pc, touch): (u32, Touch),
+        old: &Group,
+        (old_lane, lane): (u32, u32),
+    ) -> String {
+        if touch.constant || old.touch.constant {
+            return "memory that a kernel reads through `.nc` must not change while it runs".into();
+        }
+        // What a copy reads, it may read until a thread waits, however early it was done here.
+        if old.tick == Group::PENDING || old.touch.asynchronous && !old.touch.writes && old.warps == 1 {
+            return match self.program.code.get(old.pc as usize).map(|i| i.action) {
+                Some(Action::Bulk(_) | Action::WriteAsync(_)) if old.touch.writes => {
+                    format!("the copy of {} is under way: no wait for its mbarrier comes between", self.line(old.pc))
+                }
+                Some(Action::Bulk(_)) => {
+                    format!(
+                        "the copy of {} may still read it: no `cp.async.bulk.wait_group` comes between",
+                        self.line(old.pc)
+                    )
+                }
+                _ => format!("the copy of {} is under way: no `cp.async.wait_group` comes between", self.line(old.pc)),
+            };
+        }
+        let here = peers.number;
+        let (a, b) = (self.line(old.pc), self.line(pc));
+        if touch.strong.is_some() && old.touch.strong.is_some() {
+            return format!("the accesses of {a} and {b} are strong, but their scopes or sizes do not fit each other");
+        }
+        if old.block == here && u32::from(old.warp) == warp && old.warps == 1 {
+            return format!(
+                "no `.sync` instruction that names lanes {old_lane} and {lane} of warp {warp} comes between"
+            );
+        }
+        // What this warp saw of flags, or another of its block that it has met.
+        let warps = peers.races.iter().flat_map(|r| r.warps.get(warp as usize).into_iter().chain(&r.warps));
+        let mut hints = warps.flat_map(|w| w.hints.iter().rev());
+        let hint = hints.find(|h| h.block == old.block || old.block != here);
+        if let Some(h) = hint {
+            let (write, read) = (self.line(h.write), self.line(h.read));
+            let [x, y, z] = self.block_of(h.block);
+            return match h.why {
+                Why::NoRelease => format!(
+                    "block ({x}, {y}, {z}) writes the flag of {write} without `.release`, and no fence comes before it"
+                ),
+                Why::NoAcquire => {
+                    format!("the flag of {read} is read without `.acquire`, and no fence comes after it")
+                }
+                Why::WriteScope(scope) => {
+                    let [a, b, c] = self.block_of(here);
+                    format!("the scope {} of {write} does not include block ({a}, {b}, {c})", scope.name())
+                }
+                Why::ReadScope(scope) => {
+                    format!("the scope {} of {read} does not include block ({x}, {y}, {z})", scope.name())
+                }
+            };
+        }
+        if usize::from(old.warp) >= self.shape.warps() as usize {
+            return format!("the copy of {a} has landed, but this thread has not waited for its mbarrier");
+        }
+        if old.block == here {
+            return format!("no barrier comes between {a} and {b}");
+        }
+        let clusters = self.clusters();
+        if clusters.includes(crate::program::Scope::Cluster, old.block, here) {
+            return format!("no barrier of the cluster comes between {a} and {b}");
+        }
+        "nothing orders the two blocks".into()
+    }
+}

@@ -1,0 +1,224 @@
+//! Copies that go on by themselves: bulk copies, boxes of tensors, and memory of several devices.
+
+use crate::harness::{Case, CaseParams, Host, words};
+use warpsmith_dsl::prelude::*;
+
+fn hopper(t: Target) -> bool {
+    t.number >= 90
+}
+
+/// 256 words through shared memory, moved by one thread.
+fn bulk(name: &str, f: impl Fn(&CaseParams, &Shared<U32>, Mbarrier) + Send + Sync + 'static) -> Case {
+    let body = move |a: &CaseParams| {
+        let i = thread_idx().x;
+        let tile = Shared::<U32>::aligned("tile", 256, 128);
+        let barriers = Mbarriers::new("barrier", 1);
+        when(i.eq(0), || {
+            barriers.init(1);
+            fence_barrier_init();
+        });
+        sync_threads();
+        f(a, &tile, barriers.at(0));
+    };
+    Case::new(name, DType::U32, (DType::U32, 256), words::<u32>(256), body, |x, y| assert_eq!(x, y)).on(hopper)
+}
+
+/// Loads by `f`, waits, and writes `y` from shared memory.
+fn loaded(name: &str, f: impl Fn(&CaseParams, &Shared<U32>, Mbarrier) + Send + Sync + 'static) -> Case {
+    bulk(name, move |a, tile, barrier| {
+        let i = thread_idx().x;
+        when(i.eq(0), || {
+            barrier.arrive_expect(1024);
+            f(a, tile, barrier);
+        });
+        barrier.wait(0);
+        for k in 0..8 {
+            a.y.at::<U32>((i + k * 32,)).store(tile.get(i + k * 32));
+        }
+    })
+}
+
+/// Fills shared memory from `x`, and stores by `f`.
+fn stored(name: &str, f: impl Fn(&CaseParams, &Shared<U32>) + Send + Sync + 'static) -> Case {
+    bulk(name, move |a, tile, _| {
+        let i = thread_idx().x;
+        for k in 0..8 {
+            tile.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load());
+        }
+        fence_async(Proxied::Shared);
+        sync_threads();
+        when(i.eq(0), || {
+            f(a, tile);
+            commit_bulk();
+            wait_bulk_read(0);
+            wait_bulk(0);
+        });
+    })
+}
+
+pub fn cases() -> Vec<Case> {
+    let mut all = vec![
+        loaded("bulk load", |a, tile, barrier| Bulk::new().load(tile.at(0), a.x.at((0,)), 256, barrier)),
+        loaded("bulk load policy", |a, tile, barrier| {
+            let bulk = Bulk::new().policy(CachePolicy::fractional(Eviction::First, 1.0));
+            bulk.prefetch(a.x.at::<U32>((0,)), 256);
+            bulk.load(tile.at(0), a.x.at((0,)), 256, barrier);
+        }),
+        loaded("bulk load in parts", |a, tile, barrier| {
+            for k in 0..4 {
+                Bulk::new().load(tile.at(k * 64), a.x.at((k * 64,)), 64, barrier);
+            }
+        }),
+        stored("bulk store", |a, tile| Bulk::new().store(a.y.at((0,)), tile.at(0), 256)),
+        bulk("bulk reduce", |a, tile, _| {
+            let i = thread_idx().x;
+            for k in 0..8 {
+                let x = a.x.at::<U32>((i + k * 32,)).load();
+                a.y.at::<U32>((i + k * 32,)).store(x - 1);
+                tile.set(i + k * 32, 1);
+            }
+            fence_async(Proxied::All);
+            sync_threads();
+            when(i.eq(0), || {
+                Bulk::new().reduce(Atomic::Add, a.y.at((0,)), tile.at(0), 256);
+                commit_bulk();
+                wait_bulk(0);
+            });
+        }),
+        loaded("box load", |a, tile, barrier| {
+            let map = TmaTensor::new(&a.x, [64], Span::None);
+            map.prefetch_map();
+            for k in 0..4 {
+                Bulk::new().load_box(tile.at(k * 64), &map, (k * 64,), barrier);
+            }
+        }),
+        stored("box store", |a, tile| {
+            let map = TmaTensor::new(&a.y, [64], Span::None);
+            for k in 0..4 {
+                Bulk::new().store_box(&map, (k * 64,), tile.at(k * 64));
+            }
+        }),
+        bulk("box reduce", |a, tile, _| {
+            let i = thread_idx().x;
+            let map = TmaTensor::new(&a.y, [128], Span::None);
+            for k in 0..8 {
+                let x = a.x.at::<U32>((i + k * 32,)).load();
+                a.y.at::<U32>((i + k * 32,)).store(x - 3);
+                tile.set(i + k * 32, 3);
+            }
+            fence_async(Proxied::All);
+            sync_threads();
+            when(i.eq(0), || {
+                Bulk::new().prefetch_box(&map, (0,));
+                for k in 0..2 {
+                    Bulk::new().reduce_box(Atomic::Add, &map, (k * 128,), tile.at(k * 128));
+                }
+                commit_bulk();
+                wait_bulk(0);
+            });
+        }),
+    ];
+    all.extend(clusters());
+    all.extend(multimem());
+    all
+}
+
+fn clusters() -> Vec<Case> {
+    // Two blocks; both get the first half of `x` in the first half of their part of `y`.
+    let both = |name: &str, f: fn(&CaseParams, &Shared<U32>, &Mbarriers)| {
+        let body = move |a: &CaseParams| {
+            let (b, i) = (block_idx().x, thread_idx().x);
+            let tile = Shared::<U32>::aligned("tile", 64, 128);
+            let barriers = Mbarriers::new("barrier", 1);
+            when(i.eq(0), || {
+                barriers.init(1);
+                fence_barrier_init();
+                barriers.at(0).arrive_expect(256);
+            });
+            sync_cluster();
+            f(a, &tile, &barriers);
+            barriers.at(0).wait_cluster(0);
+            for k in 0..2 {
+                a.y.at::<U32>((b * 64 + i + k * 32,)).store(tile.get(i + k * 32));
+            }
+            sync_cluster();
+        };
+        Case::new(name, DType::U32, (DType::U32, 128), words::<u32>(64), body, |x, y| {
+            assert_eq!(y, [x, x].concat());
+        })
+        .launch(Launch::grid(2).block(32).cluster(2))
+        .on(hopper)
+    };
+    vec![
+        both("bulk multicast", |a, tile, barriers| {
+            when(cluster_rank().eq(0) & thread_idx().x.eq(0), || {
+                Bulk::new().multicast(3).load(tile.at(0), a.x.at((0,)), 64, barriers.at(0));
+            });
+        }),
+        both("box multicast", |a, tile, barriers| {
+            let map = TmaTensor::new(&a.x, [32], Span::None);
+            when(thread_idx().x.eq(0), || {
+                // Each block fetches a half for both.
+                let half = Dim::from(cluster_rank()) * 32;
+                Bulk::new().multicast(3).load_box(tile.at(half), &map, (half,), barriers.at(0));
+            });
+        }),
+        both("bulk send", |a, tile, barriers| {
+            let i = thread_idx().x;
+            let from = Shared::<U32>::aligned("from", 64, 128);
+            for k in 0..2 {
+                from.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load());
+            }
+            fence_async(Proxied::Shared);
+            sync_threads();
+            when(i.eq(0), || {
+                let other = cluster_rank() ^ 1;
+                Bulk::new().send(tile.at(0).in_block(other), from.at(0), 64, barriers.at(0).in_block(other));
+            });
+        }),
+        both("bulk send reduce", |a, tile, barriers| {
+            let i = thread_idx().x;
+            let from = Shared::<U32>::aligned("from", 64, 128);
+            for k in 0..2 {
+                tile.set(i + k * 32, 7);
+                from.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load() - 7);
+            }
+            fence_async(Proxied::SharedCluster);
+            sync_cluster();
+            when(i.eq(0), || {
+                let other = cluster_rank() ^ 1;
+                let (to, at) = (tile.at(0).in_block(other), barriers.at(0).in_block(other));
+                Bulk::new().send_reduce(Atomic::Add, to, from.at(0), 64, at);
+            });
+        }),
+    ]
+}
+
+fn multimem() -> Vec<Case> {
+    let case = |name: &str, body: fn(&CaseParams)| {
+        Case::new(
+            name,
+            DType::F32,
+            (DType::F32, 4),
+            |_: &mut warpsmith_kernels::random::Random| f32::write(&[1.0; 4]),
+            body,
+            |_, _| {},
+        )
+        .on(hopper)
+        .assembled_only("multicast memory of several devices")
+    };
+    vec![
+        case("multimem load", |a| {
+            let four = a.x.at::<F32>((0,)).multimem_load::<4>(Atomic::Add);
+            a.y.at::<F32>((0,)).store_vector(four);
+        }),
+        case("multimem store", |a| a.y.at::<F32>((0,)).multimem_store([1.0, 2.0, 3.0, 4.0].map(F32::from))),
+        case("multimem reduce", |a| a.y.at::<F32>((0,)).multimem_reduce(Atomic::Add, [1.0, 2.0].map(F32::from))),
+        case("multimem ordered", |a| {
+            let x = a.x.at::<F32>((0,)).cast::<BF16x2>().acquire(Scope::System).multimem_load::<4>(Atomic::Add);
+            a.y.at::<F32>((0,)).cast::<BF16x2>().release(Scope::System).multimem_store(x);
+            let one = a.x.at::<F32>((0,)).cast::<U32>().relaxed(Scope::Device);
+            one.multimem_reduce(Atomic::Max, one.multimem_load::<1>(Atomic::Min));
+        }),
+    ]
+}
