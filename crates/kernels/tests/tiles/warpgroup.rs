@@ -287,3 +287,38 @@ fn products_overlap() {
         sign * product(&a, &b, k, [row, column % n])
     });
 }
+
+/// Stages that TMA fills, of any dtype that the product takes.
+#[test]
+fn rings_of_bytes_and_of_words() {
+    use DType::{E4M3, E5M2, F32, I8, U8};
+    for (a_dtype, b_dtype) in [(E4M3, E5M2), (U8, I8), (F32, F32)] {
+        let (mut random, [m, n], columns) = (fresh(), [64, 64], 128 / a_dtype.bytes());
+        let k = 3 * columns;
+        let (bytes_a, a) = small(a_dtype, &mut random, m * k);
+        let (bytes_b, b) = small(b_dtype, &mut random, n * k);
+        let (ta, tb) = (tensor("a", a_dtype, [m, k], &bytes_a), tensor("b", b_dtype, [n, k], &bytes_b));
+        let mma = WarpgroupMma::new(n, a_dtype, b_dtype);
+        let got = run(256, &ta, &tb, (mma.sums, [m, n]), move |x| {
+            let tile = |dtype| SmemTile { dtype, rows: 64, columns };
+            let ring = TmaRing::new(2, 1, [tile(a_dtype), tile(b_dtype)]);
+            warp_roles()
+                .producer(Registers(40), || {
+                    ring.fill(3, |k, [a, b]| {
+                        a.load(&x.a, (0, k));
+                        b.load(&x.b, (0, k));
+                    });
+                })
+                .consumers(1, Registers(232), |group| {
+                    let acc = mma.accumulator();
+                    ring.drain(3, |_, [a, b]| acc.mma(a.rows(group), b));
+                    let tiled = mma.tiled(1).unwrap();
+                    let result = tiled.make_fragment_c([m, n]);
+                    result.set(acc.finish_stored());
+                    autovec_copy(&result, &tiled.partition_c(&x.y.tile([m, n], (0, 0)), thread_idx().x % 128));
+                });
+        });
+        let what = format!("{a_dtype} by {b_dtype}");
+        assert_each(&what, &numbers(mma.sums, &got), n, |row, column| product(&a, &b, k, [row, column]));
+    }
+}
