@@ -163,6 +163,50 @@ fn barriers_and_kernels_that_hang() {
 }
 
 #[test]
+fn a_race_is_found_whatever_the_schedule() {
+    // Each warp reads what the other one writes, without a barrier between.
+    let exchange = |barrier: &str| {
+        format!(
+            ".shared .align 4 .b8 s[256];\nmov.u32 %r1, s; shl.b32 %r2, %r0, 2; add.u32 %r3, %r1, %r2;\n\
+             xor.b32 %r4, %r2, 128; add.u32 %r4, %r4, %r1;\nst.shared.u32 [%r3], %r0;\n{barrier}\n\
+             ld.shared.u32 %r5, [%r4];\nst.global.u32 [%rd1], %r5;"
+        )
+    };
+    let (wrong, right) = (kernel("race.ptx", &exchange("")), kernel("no_race.ptx", &exchange("bar.sync 0;")));
+    for seed in ["0", "1", "2"] {
+        let run = |file: &str, check| {
+            emulate(&[file, "--grid", "1", "--block", "64", "--arg", "u32[64]", "--seed", seed, "--check", check])
+        };
+        let (code, out, _) = run(&wrong, "races");
+        assert!(code == 3 && out.contains("`k` has a data race in shared memory"), "{out}");
+        assert!(!run(&wrong, "memory,sync").1.contains("data race"));
+        let (code, out, _) = run(&right, "all");
+        assert!(code == 0 && out.contains("x        u32[64]: 32 33 34"), "{out}");
+    }
+}
+
+#[test]
+fn what_a_kernel_prints_is_shown() {
+    let file = scratch("prints.ptx");
+    let format: Vec<String> = b"seven is %d\n\0".iter().map(ToString::to_string).collect();
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.global .align 1 .b8 text[{}] = {{{}}};\n\
+         .extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 arguments);\n\
+         .visible .entry k()\n{{\n.local .align 8 .b8 frame[8]; .reg .b64 %rd<4>; .reg .b32 %r<2>;\n\
+         mov.u32 %r0, 7; mov.u64 %rd0, frame; st.local.u32 [%rd0], %r0; cvta.local.u64 %rd1, %rd0;\n\
+         mov.u64 %rd2, text; cvta.global.u64 %rd3, %rd2;\n{{\n.param .b64 a; st.param.b64 [a], %rd3;\n\
+         .param .b64 b; st.param.b64 [b], %rd1;\n.param .b32 r;\n\
+         call.uni (r), vprintf, (a, b);\nld.param.b32 %r1, [r];\n}}\nret;\n}}\n",
+        format.len(),
+        format.join(", ")
+    );
+    std::fs::write(&file, text).unwrap();
+    let (code, out, err) = emulate(&[file.to_str().unwrap(), "--grid", "1", "--block", "1"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.ends_with("printed:\nseven is 7\n"), "{out}");
+}
+
+#[test]
 fn findings_for_machines() {
     let file = kernel("beyond.ptx", "st.global.u32 [%rd1+64], %r0;");
     let (code, out, _) = emulate(&[&file, "--grid", "1", "--block", "32", "--arg", "y:u32[4,8]=zeros", "--json"]);

@@ -223,7 +223,8 @@ impl Machine {
         self.effect() == Effect::None && !self.has_registers()
     }
 
-    fn has_registers(&self) -> bool {
+    /// Whether it names a mutable register.
+    pub(crate) fn has_registers(&self) -> bool {
         let mut has = false;
         self.each_register(|_| has = true);
         has

@@ -1,65 +1,13 @@
 //! What `ptxas` makes of the kernels: no spills, no local memory, registers within a budget, wide accesses, none of its
 //! remarks about serialised matrix instructions. Skipped, and said so, where there is no `ptxas` or no `nvdisasm`.
 
-#![allow(clippy::print_stdout, reason = "a skip is printed")]
+mod common;
 
-use warpsmith_dsl::{Arguments, DType, DeviceId, Kernel, Params, Target, TensorArg, compile};
+use common::assemble::{Assembled, or_skip, tensor};
+use warpsmith_dsl::{DType, Target};
 use warpsmith_kernels::{gemm, rms_norm, softmax};
-use warpsmith_runtime::report::{
-    Access, Assembler, CompileReport, Cubin, Disassembler, MachineCode, Spills, ToolError,
-};
+use warpsmith_runtime::report::{Access, Assembler, Disassembler};
 use warpsmith_types::Chip;
-
-/// The tool, or a printed skip.
-fn or_skip<T>(found: Result<T, ToolError>) -> Option<T> {
-    match found {
-        Ok(tool) => Some(tool),
-        Err(e @ ToolError::Missing { .. }) => {
-            println!("skipped: {e}");
-            None
-        }
-        Err(e) => panic!("{e}"),
-    }
-}
-
-fn tensor(address: u64, dtype: DType, shape: &[usize]) -> TensorArg {
-    TensorArg::new(address, DeviceId(0), dtype, shape)
-}
-
-/// A kernel's machine code file and the assembler's report.
-struct Assembled {
-    name: String,
-    cubin: Cubin,
-    report: CompileReport,
-}
-
-impl Assembled {
-    fn new<K: Kernel>(assembler: &Assembler, kernel: &K, host: &<K::Args as Params>::Host<'_>, target: Target) -> Self {
-        let arguments = Arguments::of::<K::Args>(host);
-        let compiled = compile(kernel, &arguments, &kernel.launch(host), target).unwrap();
-        let cubin = assembler.assemble(&compiled.module.to_string(), target).unwrap();
-        let report = cubin.report(&compiled.entry);
-        Assembled { name: format!("{} for {target}", compiled.entry), cubin, report }
-    }
-
-    /// No spills, no local memory, no warnings, and registers within a budget.
-    fn check(&self, budget: u32) {
-        let Assembled { name, report, .. } = self;
-        assert_eq!((report.spills, report.local), (Some(Spills::default()), Some(0)), "{name}: {report:?}");
-        assert_eq!(report.warnings, [], "{name}");
-        let registers = report.registers.unwrap();
-        assert!((1..=budget).contains(&registers), "{name}: {registers} registers, budget {budget}");
-    }
-
-    /// The machine code of its one kernel.
-    fn code(&self, disassembler: &Disassembler) -> MachineCode {
-        let mut all = disassembler.disassemble(&self.cubin).unwrap();
-        assert_eq!(all.len(), 1, "{}", self.name);
-        let code = all.remove(0);
-        assert!(code.count("EXIT") > 0 && !code.uses_local_memory(), "{}", self.name);
-        code
-    }
-}
 
 /// Softmax and RMSNorm over rows of a dtype, with the registers that a thread of their blocks has.
 fn rows(assembler: &Assembler, dtype: DType, dim: usize, target: Target) -> [(Assembled, u32); 2] {

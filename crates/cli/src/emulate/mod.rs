@@ -141,6 +141,7 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
         milliseconds: took.as_secs_f64() * 1e3,
         instructions: outcome.instructions,
         stopped: outcome.stopped,
+        printed: outcome.printed,
         tensors: placed.tensors.iter().map(|t| read_back(t, &system, args)).collect::<Result<_, _>>()?,
         findings: findings.iter().map(|f| FindingReport::new(f, &args.file)).collect(),
     };

@@ -23,6 +23,8 @@ pub(super) struct Report {
     pub(super) instructions: u64,
     /// Whether the launch was given up.
     pub(super) stopped: bool,
+    /// What the kernel printed.
+    pub(super) printed: String,
     pub(super) tensors: Vec<TensorReport>,
     pub(super) findings: Vec<FindingReport>,
 }
@@ -148,6 +150,9 @@ impl fmt::Display for Report {
         }
         if self.tensors.iter().all(|t| !t.changed) {
             f.write_str("\n  no tensor changed")?;
+        }
+        if !self.printed.is_empty() {
+            write!(f, "\n\nprinted:\n{}", self.printed.trim_end())?;
         }
         self.findings.iter().try_for_each(|finding| write!(f, "\n\n{}", finding.diagnostic))
     }

@@ -11,10 +11,13 @@ use crate::op::{Binary, Op, Unary};
 use crate::types::Type;
 
 /// Replaces the divisions of a verified kernel whose divisor is known.
-pub(super) fn division(kernel: &mut Kernel) {
-    if divides(&kernel.body) {
+/// Whether there was one.
+pub(super) fn division(kernel: &mut Kernel) -> bool {
+    let found = divides(&kernel.body);
+    if found {
         rewrite(kernel, &mut Division);
     }
+    found
 }
 
 fn divides(block: &Block) -> bool {

@@ -96,6 +96,11 @@ impl Rewriter<'_> {
         self.out.push(inst);
     }
 
+    /// Threads in a block, where every launch has the same number.
+    pub(super) fn block(&self) -> Option<[u32; 3]> {
+        self.kernel.block
+    }
+
     pub(super) fn type_of(&self, v: Value) -> Type {
         self.kernel.type_of(v)
     }
