@@ -1,44 +1,19 @@
 //! What the language says of tiles, copies and products that can not be.
 
-mod common;
-
-extern crate warpsmith_kernels as warpsmith;
-
-use common::assemble::tensor;
+use crate::common::assemble::tensor;
+use crate::harness::{Block, TestArgs, TestParams};
 use warpsmith_dsl::cute::*;
 use warpsmith_dsl::prelude::*;
 use warpsmith_dsl::{Arguments, Target, compile};
 use warpsmith_layout::{Layout, Tiler};
-
-#[derive(KernelArgs)]
-struct TestArgs<'a> {
-    #[tensor(m, k)]
-    a: &'a TensorArg,
-    #[tensor(p, q)]
-    y: &'a mut TensorArg,
-}
-
-struct Body<F>(F);
-
-impl<F: Fn(&TestParams) + Send + Sync> Kernel for Body<F> {
-    type Args = TestParams;
-    fn name(&self) -> String {
-        "refused".into()
-    }
-    fn launch(&self, _: &TestArgs<'_>) -> Launch {
-        Launch::grid(1).block(128)
-    }
-    fn body(&self, x: TestParams) {
-        (self.0)(&x);
-    }
-}
 
 /// What is said of a body on bf16 matrices whose rows are so far apart; empty when it is right.
 fn said_of(stride: usize, body: impl Fn(&TestParams) + Send + Sync) -> String {
     let mut a = tensor(1 << 40, BF16, &[64, 64]);
     a.strides[0] = stride;
     let mut y = tensor(1 << 41, BF16, &[64, 64]);
-    let (kernel, host) = (Body(body), TestArgs { a: &a, y: &mut y });
+    let (b, kernel) = (a.clone(), Block { threads: 128, body });
+    let host = TestArgs { a: &a, b: &b, y: &mut y };
     let arguments = Arguments::of::<TestParams>(&host);
     match compile(&kernel, &arguments, &kernel.launch(&host), Target::SM_90A) {
         Ok(_) => String::new(),
@@ -84,7 +59,7 @@ fn a_vector_that_is_not_aligned() {
         let (g2s, thread) = (by_16_bytes(ASYNC), thread_idx().x);
         copy(&g2s, &g2s.partition_s(&x.a.tile([64, 64], (0, 0)), thread), &g2s.partition_d(&tile(64, 64), thread));
     });
-    contains(&said, &["`a` is copied 16 bytes at a time, and known to be aligned to 8", "tiles_refused.rs"]);
+    contains(&said, &["`a` is copied 16 bytes at a time, and known to be aligned to 8", "tiles/refused.rs"]);
 }
 
 #[test]

@@ -1,10 +1,7 @@
-//! Pipelines between roles, and tiles drawn from a counter, on the device of the run.
+//! Pipelines between roles, and tiles drawn from a counter.
 
-mod common;
-
-extern crate warpsmith_kernels as warpsmith;
-
-use common::{device, fresh};
+use crate::common::{device, fresh};
+use crate::harness::assert_clean;
 use warpsmith::compare::{decode, encode};
 use warpsmith_dsl::bulk::Bulk;
 use warpsmith_dsl::cute::*;
@@ -100,8 +97,7 @@ fn a_warp_copies_and_a_warp_computes() {
             let mut y = Tensor::new(&device(), "y", F32, &[rows, 64]).unwrap();
             let arguments = RowsArgs { x: x.arg(), y: y.arg_mut() };
             let outcome = Jit::new(kernel).launch(&arguments, &device().default_stream()).unwrap();
-            let findings: Vec<_> = outcome.findings.iter().map(ToString::to_string).collect();
-            assert!(findings.is_empty(), "{rows} rows: {}", findings.join("\n"));
+            assert_clean(&format!("{rows} rows"), &outcome);
             let expected: Vec<f64> = values.iter().map(|v| v * 2.0).collect();
             assert!(decode(F32, &y.to_bytes().unwrap()) == expected, "{rows} rows, {kernel:?}");
         }
@@ -150,8 +146,7 @@ fn every_tile_is_drawn_once_and_the_counter_is_zero_again() {
         seen.buffer().upload(&encode(F32, &vec![0.0; down * across])).unwrap();
         let arguments = DrawArgs { seen: seen.arg_mut(), counter: counter.arg_mut() };
         let outcome = Jit::new(Draw).launch(&arguments, &device().default_stream()).unwrap();
-        let findings: Vec<_> = outcome.findings.iter().map(ToString::to_string).collect();
-        assert!(findings.is_empty(), "{down} × {across}: {}", findings.join("\n"));
+        assert_clean(&format!("{down} × {across}"), &outcome);
         let seen = decode(F32, &seen.to_bytes().unwrap());
         assert!(seen.iter().all(|times| *times == 1.0), "{down} × {across}: {seen:?}");
         assert_eq!(counter.to_bytes().unwrap(), [0; 4], "{down} × {across}");

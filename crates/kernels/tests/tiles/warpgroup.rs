@@ -1,26 +1,12 @@
-//! Every product of a warpgroup on the device of the run, against plain Rust.
+//! Products of a warpgroup: every form, every layout of the operands.
 
-mod common;
-
-extern crate warpsmith_kernels as warpsmith;
-
-use common::{assemble, device, fresh};
-use warpsmith::compare::{decode, encode};
-use warpsmith::random::Random;
+use crate::common::{assemble, fresh};
+use crate::harness::{TestArgs, TestParams, assert_each, launch, numbers, product, run, signs, small, tensor};
+use warpsmith::compare::encode;
 use warpsmith_dsl::cute::*;
 use warpsmith_dsl::prelude::*;
-use warpsmith_dsl::{Target, compile, value};
-use warpsmith_runtime::{Jit, Tensor};
-
-#[derive(KernelArgs)]
-struct TestArgs<'a> {
-    #[tensor(m, k)]
-    a: &'a TensorArg,
-    #[tensor(n, l)]
-    b: &'a TensorArg,
-    #[tensor(p, q)]
-    y: &'a mut TensorArg,
-}
+use warpsmith_dsl::warpgroup::A;
+use warpsmith_dsl::{Arguments, Target, compile, value};
 
 /// Where A and B come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +41,7 @@ impl Kernel for Case {
     fn body(&self, x: TestParams) {
         let (Case { mma, k, .. }, thread) = (*self, thread_idx().x);
         let tiled = mma.tiled(1).unwrap();
-        let fill = |name, from: &Tensor2<'_>, dtype: DType, rows: usize, (major, swizzle)| {
+        let fill = |name, from: &Tensor, dtype: DType, rows: usize, (major, swizzle)| {
             let s = SmemTensor::new(name, dtype, smem_layout(dtype, major, swizzle, (rows, k)));
             let word = 4 / dtype.bytes();
             let g2s =
@@ -82,14 +68,14 @@ impl Kernel for Case {
             sums.update(|f| f * 0.0 + 1.0);
         }
         let a = || match (&sa, &ra) {
-            (Some(sa), _) => warpsmith_dsl::warpgroup::A::from(sa),
+            (Some(sa), _) => A::from(sa),
             (None, Some(ra)) => ra.into(),
             _ => unreachable!(),
         };
         match self.start {
             Start::Zero => sums.mma(a(), &sb).wait(),
             Start::Anew => sums.mma_anew(a(), &sb).wait(),
-            Start::Kept => sums.mma_keeping(x.a.dim_at(0).gt(0), a(), &sb).wait(),
+            Start::Kept => sums.mma_keeping(U32::from(x.a.dim(0)).gt(0), a(), &sb).wait(),
         }
         let out = tiled.make_fragment_c([64, mma.n]);
         out.set(sums.finish_stored());
@@ -97,66 +83,18 @@ impl Kernel for Case {
     }
 }
 
-type Tensor2<'a> = warpsmith_dsl::Tensor;
-
-trait DimAt {
-    fn dim_at(&self, mode: usize) -> U32;
-}
-impl DimAt for warpsmith_dsl::Tensor {
-    fn dim_at(&self, mode: usize) -> U32 {
-        self.dim(mode).into()
-    }
-}
-
-/// Elements that are small whole numbers in every dtype, and their values.
-fn small(dtype: DType, random: &mut Random, count: usize) -> (Vec<u8>, Vec<f64>) {
-    let lowest = if dtype == DType::U8 { 0.0 } else { -2.0 };
-    let values: Vec<f64> = (0..count).map(|_| random.below(5) as f64 + lowest).collect();
-    let bytes = match dtype {
-        DType::I8 | DType::U8 => values.iter().map(|&v| v as i32 as u8).collect(),
-        // Whole numbers up to 2: sign, exponent, an empty mantissa.
-        DType::E4M3 => values.iter().map(|&v| power_of_two(v, 3, 7)).collect(),
-        DType::E5M2 => values.iter().map(|&v| power_of_two(v, 2, 15)).collect(),
-        _ => encode(dtype, &values),
-    };
-    (bytes, values)
-}
-
-fn power_of_two(v: f64, mantissa: i32, bias: i32) -> u8 {
-    let magnitude = if v == 0.0 { 0 } else { ((v.abs().log2() as i32 + bias) << mantissa) as u8 };
-    u8::from(v < 0.0) << 7 | magnitude
-}
-
-fn tensor(name: &str, dtype: DType, shape: [usize; 2], bytes: &[u8]) -> Tensor {
-    let t = Tensor::new(&device(), name, dtype, &shape).unwrap();
-    t.buffer().upload(bytes).unwrap();
-    t
-}
-
 fn check(case: Case) {
     let (mut random, Case { mma, k, .. }) = (fresh(), case);
     let (bytes_a, a) = small(mma.a, &mut random, 64 * k);
     let (bytes_b, b) = small(mma.b, &mut random, mma.n * k);
     let (ta, tb) = (tensor("a", mma.a, [64, k], &bytes_a), tensor("b", mma.b, [mma.n, k], &bytes_b));
-    let mut y = Tensor::new(&device(), "y", mma.sums, &[64, mma.n]).unwrap();
-    y.buffer().poison().unwrap();
-    let arguments = TestArgs { a: ta.arg(), b: tb.arg(), y: y.arg_mut() };
-    let outcome = Jit::new(case).launch(&arguments, &device().default_stream());
-    let outcome = outcome.unwrap_or_else(|e| panic!("{case:?}: {e}"));
-    let findings: Vec<_> = outcome.findings.iter().map(ToString::to_string).collect();
-    assert!(findings.is_empty(), "{case:?}: {}", findings.join("\n"));
-    let bytes = y.to_bytes().unwrap();
-    let got: Vec<f64> = match mma.sums {
-        DType::I32 => bytes.chunks(4).map(|c| i32::from_le_bytes([c[0], c[1], c[2], c[3]]).into()).collect(),
-        dtype => decode(dtype, &bytes),
-    };
+    let what = format!("{case:?}");
+    let got = launch(&what, case, &ta, &tb, (mma.sums, [64, mma.n]));
     let sign = if mma.negate_a != mma.negate_b { -1.0 } else { 1.0 };
-    for i in 0..64 * mma.n {
-        let (row, column) = (i / mma.n, i % mma.n);
-        let product: f64 = (0..k).map(|l| a[row * k + l] * b[column * k + l]).sum();
-        let expected = sign * product + if case.start == Start::Kept { 1.0 } else { 0.0 };
-        assert_eq!(got[i], expected, "{case:?} [{row}, {column}]");
-    }
+    let before = if case.start == Start::Kept { 1.0 } else { 0.0 };
+    assert_each(&what, &numbers(mma.sums, &got), mma.n, |row, column| {
+        sign * product(&a, &b, k, [row, column]) + before
+    });
 }
 
 const K128: (Major, SharedSwizzle) = (Major::K, SharedSwizzle::B128);
@@ -249,39 +187,8 @@ fn other_targets_say_what_they_lack() {
     assert!(said(Target::SM_100A).contains("needs sm_90a, and the target is sm_100a"), "{}", said(Target::SM_100A));
 }
 
-/// A kernel by a closure.
-struct Body<F> {
-    threads: usize,
-    body: F,
-}
-
-impl<F: Fn(&TestParams) + Send + Sync> Kernel for Body<F> {
-    type Args = TestParams;
-    fn name(&self) -> String {
-        "body".into()
-    }
-    fn launch(&self, _: &TestArgs<'_>) -> Launch {
-        Launch::grid(1).block(self.threads)
-    }
-    fn body(&self, x: TestParams) {
-        (self.body)(&x);
-    }
-}
-
-/// Runs a body on bf16 matrices; `y` in f32.
-fn run(threads: usize, a: &Tensor, b: &Tensor, y: [usize; 2], body: impl Fn(&TestParams) + Send + Sync) -> Vec<f64> {
-    let mut y = Tensor::new(&device(), "y", F32, &y).unwrap();
-    y.buffer().poison().unwrap();
-    let arguments = TestArgs { a: a.arg(), b: b.arg(), y: y.arg_mut() };
-    let outcome = Jit::new(Body { threads, body }).launch(&arguments, &device().default_stream());
-    let outcome = outcome.unwrap_or_else(|e| panic!("{e}"));
-    let findings: Vec<_> = outcome.findings.iter().map(ToString::to_string).collect();
-    assert!(findings.is_empty(), "{}", findings.join("\n"));
-    decode(F32, &y.to_bytes().unwrap())
-}
-
 /// All threads of a block of `threads` copy a tile to shared memory.
-fn fill(s: &SmemTensor, from: &warpsmith_dsl::Tensor, shape: [usize; 2], threads: usize) {
+fn fill(s: &SmemTensor, from: &Tensor, shape: [usize; 2], threads: usize) {
     let g2s = copy_atom("UniversalCopy<uint128_t>", BF16);
     let g2s = make_tiled_copy(g2s, ((threads / 8, 8), (8, 1)), ((1, 8), (0, 1)));
     let thread = thread_idx().x;
@@ -292,11 +199,9 @@ fn fill(s: &SmemTensor, from: &warpsmith_dsl::Tensor, shape: [usize; 2], threads
 #[test]
 fn sums_become_the_register_operand_of_the_next_product() {
     let (mut random, [m, n, k]) = (fresh(), [64, 32, 64]);
-    let ones =
-        |count: usize, random: &mut Random| -> Vec<f64> { (0..count).map(|_| random.below(3) as f64 - 1.0).collect() };
-    let (a, b) = (ones(m * k, &mut random), ones(n * k, &mut random));
+    let (a, b) = (signs(&mut random, m * k), signs(&mut random, n * k));
     let (ta, tb) = (tensor("a", BF16, [m, k], &encode(BF16, &a)), tensor("b", BF16, [n, k], &encode(BF16, &b)));
-    let got = run(128, &ta, &tb, [m, k], move |x| {
+    let got = run(128, &ta, &tb, (F32, [m, k]), move |x| {
         let layout = |rows| smem_layout(BF16, Major::K, SharedSwizzle::B128, (rows, k));
         let (sa, sb) = (SmemTensor::new("a", BF16, layout(m)), SmemTensor::new("b", BF16, layout(n)));
         fill(&sa, &x.a, [m, k], 128);
@@ -313,12 +218,9 @@ fn sums_become_the_register_operand_of_the_next_product() {
         result.set(out.finish());
         autovec_copy(&result, &next.partition_c(&x.y.tile([m, k], (0, 0)), thread_idx().x));
     });
-    for i in 0..m * k {
-        let (row, column) = (i / k, i % k);
-        let p = |j: usize| (0..k).map(|l| a[row * k + l] * b[j * k + l]).sum::<f64>();
-        let expected: f64 = (0..n).map(|j| p(j) * b[j * k + column]).sum();
-        assert_eq!(got[i], expected, "[{row}, {column}]");
-    }
+    assert_each("P · b", &numbers(F32, &got), k, |row, column| {
+        (0..n).map(|j| product(&a, &b, k, [row, j]) * b[j * k + column]).sum()
+    });
 }
 
 /// Two warpgroups share B, each takes its rows of A, in steps of K that are views of a stage known when the kernel runs.
@@ -328,7 +230,7 @@ fn tiles_of_stages_and_of_warpgroups() {
     let (bytes_a, a) = small(BF16, &mut random, m * k);
     let (bytes_b, b) = small(BF16, &mut random, n * k);
     let (ta, tb) = (tensor("a", BF16, [m, k], &bytes_a), tensor("b", BF16, [n, k], &bytes_b));
-    let got = run(256, &ta, &tb, [m, n], move |x| {
+    let got = run(256, &ta, &tb, (F32, [m, n]), move |x| {
         let layout = |rows| smem_layout(BF16, Major::K, SharedSwizzle::B128, (rows, k, 3));
         let (sa, sb) = (SmemTensor::new("a", BF16, layout(m)), SmemTensor::new("b", BF16, layout(n)));
         let mma = WarpgroupMma::new(n, BF16, BF16);
@@ -348,11 +250,7 @@ fn tiles_of_stages_and_of_warpgroups() {
         result.set(sums.finish());
         autovec_copy(&result, &tiled.partition_c(&x.y.tile([m, n], (0, 0)), thread_idx().x));
     });
-    for i in 0..m * n {
-        let (row, column) = (i / n, i % n);
-        let expected: f64 = (0..k).map(|l| a[row * k + l] * b[column * k + l]).sum();
-        assert_eq!(got[i], expected, "[{row}, {column}]");
-    }
+    assert_each("tiles", &numbers(F32, &got), n, |row, column| product(&a, &b, k, [row, column]));
 }
 
 /// Two accumulators in flight, each finished when its own product is done.
@@ -362,7 +260,7 @@ fn products_overlap() {
     let (bytes_a, a) = small(BF16, &mut random, m * k);
     let (bytes_b, b) = small(BF16, &mut random, n * k);
     let (ta, tb) = (tensor("a", BF16, [m, k], &bytes_a), tensor("b", BF16, [n, k], &bytes_b));
-    let got = run(128, &ta, &tb, [m, 2 * n], move |x| {
+    let got = run(128, &ta, &tb, (F32, [m, 2 * n]), move |x| {
         let layout = |rows| smem_layout(BF16, Major::K, SharedSwizzle::B128, (rows, k));
         let (sa, sb) = (SmemTensor::new("a", BF16, layout(m)), SmemTensor::new("b", BF16, layout(n)));
         fill(&sa, &x.a, [m, k], 128);
@@ -384,10 +282,43 @@ fn products_overlap() {
         second.wait();
         out(1, minus.finish());
     });
-    for i in 0..2 * m * n {
-        let (row, column) = (i / (2 * n), i % (2 * n));
-        let product: f64 = (0..k).map(|l| a[row * k + l] * b[column % n * k + l]).sum();
-        let expected = if column < n { product } else { -product };
-        assert_eq!(got[i], expected, "[{row}, {column}]");
+    assert_each("both", &numbers(F32, &got), 2 * n, |row, column| {
+        let sign = if column < n { 1.0 } else { -1.0 };
+        sign * product(&a, &b, k, [row, column % n])
+    });
+}
+
+/// Stages that TMA fills, of any dtype that the product takes.
+#[test]
+fn rings_of_bytes_and_of_words() {
+    use DType::{E4M3, E5M2, F32, I8, U8};
+    for (a_dtype, b_dtype) in [(E4M3, E5M2), (U8, I8), (F32, F32)] {
+        let (mut random, [m, n], columns) = (fresh(), [64, 64], 128 / a_dtype.bytes());
+        let k = 3 * columns;
+        let (bytes_a, a) = small(a_dtype, &mut random, m * k);
+        let (bytes_b, b) = small(b_dtype, &mut random, n * k);
+        let (ta, tb) = (tensor("a", a_dtype, [m, k], &bytes_a), tensor("b", b_dtype, [n, k], &bytes_b));
+        let mma = WarpgroupMma::new(n, a_dtype, b_dtype);
+        let got = run(256, &ta, &tb, (mma.sums, [m, n]), move |x| {
+            let tile = |dtype| SmemTile { dtype, rows: 64, columns };
+            let ring = TmaRing::new(2, 1, [tile(a_dtype), tile(b_dtype)]);
+            warp_roles()
+                .producer(Registers(40), || {
+                    ring.fill(3, |k, [a, b]| {
+                        a.load(&x.a, (0, k));
+                        b.load(&x.b, (0, k));
+                    });
+                })
+                .consumers(1, Registers(232), |group| {
+                    let acc = mma.accumulator();
+                    ring.drain(3, |_, [a, b]| acc.mma(a.rows(group), b));
+                    let tiled = mma.tiled(1).unwrap();
+                    let result = tiled.make_fragment_c([m, n]);
+                    result.set(acc.finish_stored());
+                    autovec_copy(&result, &tiled.partition_c(&x.y.tile([m, n], (0, 0)), thread_idx().x % 128));
+                });
+        });
+        let what = format!("{a_dtype} by {b_dtype}");
+        assert_each(&what, &numbers(mma.sums, &got), n, |row, column| product(&a, &b, k, [row, column]));
     }
 }
