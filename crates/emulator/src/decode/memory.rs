@@ -2,9 +2,7 @@
 
 use super::layout::Home;
 use super::{Decoder, Register, Result};
-use crate::program::{
-    Access, Action, Atomic, AtomicOp, AtomicType, CopyAsync, NONE, Scope, Semantics, Space,
-};
+use crate::program::{Access, Action, Atomic, AtomicOp, AtomicType, CopyAsync, NONE, Scope, Semantics, Space};
 use warpsmith_ptx::{Base, Immediate, Instruction, Opcode, Operand, Type, Word};
 
 /// Cache hints, scopes and orders that are words only: one scheduler makes every access strong.

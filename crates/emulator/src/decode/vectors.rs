@@ -32,7 +32,18 @@ impl Decoder<'_> {
         let address = Address { plane: place.plane, wide: place.wide, offset: place.offset };
         let index = self.vectors.len() as u32;
         let (order, scope) = (self.semantics(i), self.scope(i).unwrap_or(Scope::Gpu));
-        self.vectors.push(VectorAtomic { order, scope, space, op, ty: kind, whole: ty == Type::B128, address, d, b, c });
+        self.vectors.push(VectorAtomic {
+            order,
+            scope,
+            space,
+            op,
+            ty: kind,
+            whole: ty == Type::B128,
+            address,
+            d,
+            b,
+            c,
+        });
         self.emit(Action::VectorAtomic(index));
         Ok(())
     }

@@ -153,8 +153,7 @@ impl Warp {
         if matches!(a.space, Space::Param | Space::Local) {
             return;
         }
-        let touch =
-            Touch { writes, strong: a.strong.then_some(a.scope), constant: a.constant, asynchronous: false };
+        let touch = Touch { writes, strong: a.strong.then_some(a.scope), constant: a.constant, asynchronous: false };
         let kind = if writes { AccessKind::Store } else { AccessKind::Load };
         let bytes = u32::from(a.width) * u32::from(a.count);
         let (warp, live, order, space) = (self.index, self.live, a.order, a.space);

@@ -4,9 +4,9 @@ use super::core::Core;
 use super::interpret::Stop;
 use super::mbarrier::{Effect, MOST, Mbarrier};
 use super::peers::Peers;
+use super::races::Deed;
 use super::span::addresses;
 use super::warp::{Group, State, Warp};
-use super::races::Deed;
 use crate::finding::{AccessKind, FindingKind, MbarrierFault};
 use crate::lanes::{LANES, each, put_predicate};
 use crate::memory::{SHARED_BASE, SHARED_WINDOW, Touch};
@@ -220,12 +220,8 @@ impl Warp {
             return;
         }
         let makes = matches!(op.kind, MbarrierKind::Init | MbarrierKind::Inval);
-        let touch = Touch {
-            writes: makes,
-            strong: (!makes).then_some(Scope::Cluster),
-            constant: false,
-            asynchronous: false,
-        };
+        let touch =
+            Touch { writes: makes, strong: (!makes).then_some(Scope::Cluster), constant: false, asynchronous: false };
         let kind = if makes { AccessKind::Store } else { AccessKind::Atomic };
         let (warp, live, space) = (self.index, self.live, op.space);
         let order = Semantics::default();

@@ -12,7 +12,7 @@ use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::LANES;
 use crate::memory::{POISON_WORD, Touch};
-use crate::program::{Semantics, Fragments, MatrixAccess, Mma, MmaF64};
+use crate::program::{Fragments, MatrixAccess, Mma, MmaF64, Semantics};
 
 /// Eight rows of 16 bytes, as words.
 type Eight = [[u32; 4]; 8];

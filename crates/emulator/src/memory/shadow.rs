@@ -209,9 +209,10 @@ impl Shadow {
                 for byte in from..to {
                     let Some([write, read]) = self.split.get(&word).map(|b| b[(byte % 4) as usize]) else { return };
                     let lane = lane_at(byte);
-                    let cells = self.step((number, lane, 1), (write, read), touch, &mut known, judge, &mut |g, a, b| {
-                        race(g, a, b, byte);
-                    });
+                    let cells =
+                        self.step((number, lane, 1), (write, read), touch, &mut known, judge, &mut |g, a, b| {
+                            race(g, a, b, byte);
+                        });
                     if let Some(bytes) = self.split.get_mut(&word) {
                         bytes[(byte % 4) as usize] = cells.into();
                     }
@@ -221,7 +222,9 @@ impl Shadow {
                 let lanes = if s.stride > 0 && s.stride < 4 { 4 / s.stride } else { 1 };
                 let cells = (self.writes[at], self.reads[at]);
                 (self.writes[at], self.reads[at]) =
-                    self.step((number, lane, lanes), cells, touch, &mut known, judge, &mut |g, a, b| race(g, a, b, from));
+                    self.step((number, lane, lanes), cells, touch, &mut known, judge, &mut |g, a, b| {
+                        race(g, a, b, from)
+                    });
             }
             word += 1;
         }
@@ -292,7 +295,8 @@ impl Shadow {
             let Some(group) = self.get(number).filter(|_| number != mine) else { return };
             let olds = if group.bytes < 4 && lanes > 1 { 4 / u32::from(group.bytes.max(1)) } else { 1 };
             for n in 0..lanes.max(olds) {
-                let (old, new) = ((old + if olds > 1 { n } else { 0 }) & 31, (lane + if lanes > 1 { n } else { 0 }) & 31);
+                let (old, new) =
+                    ((old + if olds > 1 { n } else { 0 }) & 31, (lane + if lanes > 1 { n } else { 0 }) & 31);
                 match judge(group, old, new) {
                     Order::Before => {
                         if cell & SET == 0 {

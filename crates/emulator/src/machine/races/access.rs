@@ -158,7 +158,16 @@ impl Core<'_> {
     }
 
     fn group(&self, d: &Deed<'_>, block: u64, tick: u32) -> Group {
-        Group { block, warp: d.warp as u16, warps: 1, bytes: d.bytes as u8, tick, pc: d.pc, touch: d.touch, lands: false }
+        Group {
+            block,
+            warp: d.warp as u16,
+            warps: 1,
+            bytes: d.bytes as u8,
+            tick,
+            pc: d.pc,
+            touch: d.touch,
+            lands: false,
+        }
     }
 
     /// Strong accesses of some lanes: flags that are read and written.
@@ -234,7 +243,14 @@ impl Core<'_> {
     }
 
     /// A fence of some lanes.
-    pub(crate) fn fence(&mut self, peers: &mut Peers, warp: u32, (lanes, live): (u32, u32), order: Semantics, scope: Scope) {
+    pub(crate) fn fence(
+        &mut self,
+        peers: &mut Peers,
+        warp: u32,
+        (lanes, live): (u32, u32),
+        order: Semantics,
+        scope: Scope,
+    ) {
         if let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(warp as usize)) {
             clock.fence(lanes, live, (order.acquires, order.releases), scope);
         }

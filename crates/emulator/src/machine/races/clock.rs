@@ -18,7 +18,13 @@ impl Entry {
 
     pub(super) fn time(&self, lane: u32) -> u32 {
         match self {
-            Entry::Flat { base, mask, top } => if mask >> (lane & 31) & 1 == 1 { *top.max(base) } else { *base },
+            Entry::Flat { base, mask, top } => {
+                if mask >> (lane & 31) & 1 == 1 {
+                    *top.max(base)
+                } else {
+                    *base
+                }
+            }
             Entry::Full(times) => times[lane as usize % LANES],
         }
     }

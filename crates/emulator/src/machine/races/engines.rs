@@ -29,7 +29,8 @@ impl Core<'_> {
         let races = peers.blocks_mut().get_mut(rank)?.races.as_mut()?;
         races.copies = true;
         let (warp, lane) = races.channel(barrier);
-        let group = Group { block, warp, warps: 1, bytes: 16, tick: Group::PENDING, pc: who.pc, touch: WRITES, lands: true };
+        let group =
+            Group { block, warp, warps: 1, bytes: 16, tick: Group::PENDING, pc: who.pc, touch: WRITES, lands: true };
         self.mark(peers, who, rank, group, &[Stretch { offset, bytes, lane, stride: 0 }])
     }
 
@@ -38,7 +39,8 @@ impl Core<'_> {
         let rank = peers.rank();
         let (block, warp) = (peers.number, who.warp as u16);
         peers.races.as_mut()?.copies = true;
-        let group = Group { block, warp, warps: 1, bytes: 16, tick: Group::PENDING, pc: who.pc, touch: READS, lands: false };
+        let group =
+            Group { block, warp, warps: 1, bytes: 16, tick: Group::PENDING, pc: who.pc, touch: READS, lands: false };
         self.mark(peers, who, rank, group, &[Stretch { offset, bytes, lane: who.lane, stride: 0 }])
     }
 
@@ -46,7 +48,8 @@ impl Core<'_> {
     pub(crate) fn mark_copy(&mut self, peers: &mut Peers, who: Actor, offset: u32, bytes: u32) -> Option<Mark> {
         let rank = peers.rank();
         let (block, warp) = (peers.number, who.warp as u16);
-        let group = Group { block, warp, warps: 1, bytes: 16, tick: Group::PENDING, pc: who.pc, touch: WRITES, lands: false };
+        let group =
+            Group { block, warp, warps: 1, bytes: 16, tick: Group::PENDING, pc: who.pc, touch: WRITES, lands: false };
         self.mark(peers, who, rank, group, &[Stretch { offset, bytes, lane: who.lane, stride: 0 }])
     }
 
@@ -61,7 +64,14 @@ impl Core<'_> {
         self.mark(peers, who, rank, group, stretches);
     }
 
-    fn mark(&mut self, peers: &mut Peers, who: Actor, rank: usize, group: Group, stretches: &[Stretch]) -> Option<Mark> {
+    fn mark(
+        &mut self,
+        peers: &mut Peers,
+        who: Actor,
+        rank: usize,
+        group: Group,
+        stretches: &[Stretch],
+    ) -> Option<Mark> {
         let clusters = self.clusters();
         let mut races: Vec<Race> = vec![];
         let number = peers.with_shadow(rank, |clocks, shadow| {
@@ -104,8 +114,7 @@ impl Core<'_> {
     pub(crate) fn note_line(&mut self, peers: &mut Peers, who: Actor, address: u64, bytes: usize, writes: bool) {
         let Some(clock) = peers.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)) else { return };
         let touch = if writes { WRITES } else { READS };
-        let judge =
-            Judge { clock, by: Some(who.lane), touch, bytes: 16, cluster_blocks: self.clusters() };
+        let judge = Judge { clock, by: Some(who.lane), touch, bytes: 16, cluster_blocks: self.clusters() };
         let (block, warp) = (clock.block, clock.warp);
         let group = Group { block, warp, warps: 1, bytes: 16, tick: clock.tick, pc: who.pc, touch, lands: false };
         let mut races: Vec<Race> = vec![];

@@ -58,7 +58,16 @@ impl Core<'_> {
     pub(crate) fn report_collision(&mut self, peers: &Peers, d: &Deed<'_>, (first, second): (usize, usize)) {
         let clock = peers.races.as_ref().and_then(|r| r.warps.get(d.warp as usize));
         let (block, tick) = (peers.number, clock.map_or(0, |w| w.tick));
-        let old = Group { block, warp: d.warp as u16, warps: 1, bytes: d.bytes as u8, tick, pc: d.pc, touch: d.touch, lands: false };
+        let old = Group {
+            block,
+            warp: d.warp as u16,
+            warps: 1,
+            bytes: d.bytes as u8,
+            tick,
+            pc: d.pc,
+            touch: d.touch,
+            lands: false,
+        };
         let (storage, at) = crate::machine::cell::resolve(d.space, d.addresses[second]);
         if matches!(storage, Storage::Shared | Storage::Global) {
             self.report_race(peers, d, storage, &(old, first as u32, second as u32, at));
@@ -99,14 +108,19 @@ impl Core<'_> {
                     format!("the copy of {} is under way: no wait for its mbarrier comes between", self.line(old.pc))
                 }
                 Some(Action::Bulk(_)) => {
-                    format!("the copy of {} may still read it: no `cp.async.bulk.wait_group` comes between", self.line(old.pc))
+                    format!(
+                        "the copy of {} may still read it: no `cp.async.bulk.wait_group` comes between",
+                        self.line(old.pc)
+                    )
                 }
                 _ => format!("the copy of {} is under way: no `cp.async.wait_group` comes between", self.line(old.pc)),
             };
         }
         let here = peers.number;
         if old.block == here && u32::from(old.warp) == warp && old.warps == 1 {
-            return format!("no `.sync` instruction that names lanes {old_lane} and {lane} of warp {warp} comes between");
+            return format!(
+                "no `.sync` instruction that names lanes {old_lane} and {lane} of warp {warp} comes between"
+            );
         }
         let hints = peers.races.as_ref().and_then(|r| r.warps.get(warp as usize)).map(|w| w.hints.as_slice());
         let hint = hints.unwrap_or_default().iter().rev().find(|h| h.block == old.block || old.block != here);
