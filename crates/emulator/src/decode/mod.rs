@@ -37,7 +37,6 @@ use crate::program::{
 use layout::Layout;
 use operands::Slot;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use warpsmith_ptx as ptx;
 use warpsmith_ptx::{Locations, Modifier, Module, Opcode, Operand, SourceLine, SpecialRegister, Statement, Type, Word};
