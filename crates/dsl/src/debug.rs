@@ -2,8 +2,7 @@
 //! [`Messages::On`](crate::Messages), and vanish otherwise.
 
 use crate::bundle::{Bundle, handles};
-use crate::machine::ptx;
-use crate::trace::{Handle, mistake, type_of, with};
+use crate::trace::{Handle, effect, mistake, type_of, with};
 use crate::value::Bool;
 use warpsmith_ir::{Op, Type};
 
@@ -72,7 +71,7 @@ pub fn assert(condition: Bool, text: &str, format: &str, values: &[Printed]) {
     let format = format!("{}:{}: assertion failed: {text}{separator}{message}\n", at.file(), at.line());
     crate::flow::when(!condition, || {
         vprintf(format.clone(), &args);
-        trap();
+        effect(Op::Trap, &[]);
     });
 }
 
@@ -82,18 +81,12 @@ pub(crate) fn give_up(what: &str) {
     if with(|t| t.messages) == Messages::On {
         vprintf(format!("gave up waiting for {}\n", what.replace('%', "%%")), &[]);
     }
-    trap();
+    effect(Op::Trap, &[]);
 }
 
 #[track_caller]
 fn vprintf(format: String, args: &[Handle]) {
-    let _ = (format, args);
-}
-
-/// The kernel ends with an error (`trap`).
-#[track_caller]
-fn trap() {
-    ptx("trap").emit();
+    effect(Op::Print { format }, args);
 }
 
 /// C's format for Rust's.

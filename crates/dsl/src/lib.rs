@@ -38,6 +38,7 @@ pub mod inline;
 pub mod kernel;
 mod machine;
 mod math;
+mod matrix_descriptor;
 pub mod mbarrier;
 mod multimem;
 pub mod narrow;
@@ -108,7 +109,7 @@ pub use thread::{
     block_idx, block_size, grid_size, lane_idx, launch_dependents, sync_threads, thread_idx, wait_for_upstream,
 };
 pub use tma::{Span, TensorMap, TmaTensor};
-pub use trace::{Tracing, helper, target, trace};
+pub use trace::{Tracing, helper, target, trace, trace_with};
 pub use tv::Tv;
 pub use value::{Bool, F32, F64, I32, I64, Number, Scalar, U32, U64};
 pub use warp::{

@@ -86,7 +86,7 @@ impl F64 {
 }
 
 impl F32 {
-    /// The quotient, approximate: within 2 ulp for |b| up to 2¹²⁶ (`div.full`).
+    /// The quotient, approximate: within 2.5 ulp for normal numbers and |b| below 2¹²⁶ (`div.full`).
     #[track_caller]
     pub fn div_approximate(self, b: impl Into<F32>) -> F32 {
         let b = b.into();

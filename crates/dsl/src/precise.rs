@@ -133,7 +133,12 @@ impl F32 {
     /// 1/√x within 1 ulp.
     #[track_caller]
     pub fn rsqrt_precise(self) -> F32 {
-        self.sqrt_exact().rcp_exact()
+        helper("rsqrt_precise", || {
+            let first = self.sqrt_exact().rcp_exact();
+            // One step of Newton's; where there is nothing to mend (0, infinity, NaN) it would make NaN.
+            let error = (self * first).mul_add(-first, 1.0);
+            select(error.abs().lt(0.5), (first * 0.5).mul_add(error, first), first)
+        })
     }
 
     /// The error function within 2⁻²² of 1, by tanh-free polynomials (fitted to binary64).

@@ -393,7 +393,15 @@ pub fn helper<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
 /// # Errors
 /// A [`Report`] of every mistake, each with its place in the author's source.
 pub fn trace(name: &str, body: impl Fn()) -> Result<Kernel, Report> {
-    trace_for(name, Tracing::default(), body).map(|(kernel, _)| kernel)
+    trace_with(name, Tracing::default(), body)
+}
+
+/// The same for a target, with messages if wanted.
+///
+/// # Errors
+/// As [`trace`].
+pub fn trace_with(name: &str, options: Tracing, body: impl Fn()) -> Result<Kernel, Report> {
+    trace_for(name, options, body).map(|(kernel, _)| kernel)
 }
 
 /// What a trace is told besides the body.

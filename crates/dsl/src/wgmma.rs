@@ -97,7 +97,7 @@ impl Acc {
     #[track_caller]
     fn start<'t>(&self, keep: Keep, a: A<'t>, b: B<'t>) -> Pending<'_, 't> {
         let at = Location::caller();
-        let done = Pending { borrowed: PhantomData, at, done: false };
+        let done = Pending { borrowed: PhantomData, at, closed: false, done: false };
         if !self.mma.fits(&a, &b) {
             return done;
         }
@@ -196,22 +196,39 @@ impl RegisterA {
 pub struct Pending<'acc, 'tile> {
     borrowed: PhantomData<(&'acc (), &'tile ())>,
     at: Loc,
+    /// Its group is closed.
+    closed: bool,
     done: bool,
 }
 
 impl Pending<'_, '_> {
     /// Closes the group of instructions (`wgmma.commit_group`).
     #[track_caller]
-    pub(crate) fn commit(mut self) {
-        self.done = true;
-        ptx("wgmma.commit_group.sync.aligned").emit();
+    pub(crate) fn commit(self) {
+        self.close().done = true;
+    }
+
+    /// Closes its group, so that products started from here on are another one, and goes on while it runs.
+    #[track_caller]
+    pub fn close(mut self) -> Self {
+        if !self.closed {
+            ptx("wgmma.commit_group.sync.aligned").emit();
+        }
+        self.closed = true;
+        self
     }
 
     /// Waits until every MMA of this warpgroup is done.
     #[track_caller]
     pub fn wait(self) {
+        self.wait_but(0);
+    }
+
+    /// Waits until this product is done, while at most `later` groups that were closed after it run on.
+    #[track_caller]
+    pub fn wait_but(self, later: usize) {
         self.commit();
-        wait_mma(0);
+        wait_mma(later);
     }
 }
 

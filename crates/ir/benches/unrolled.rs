@@ -157,7 +157,7 @@ fn main() {
     println!("{} lines of PTX", text.lines().count());
     for (name, times) in &mut steps {
         times.sort_unstable();
-        println!("{name:<10} {:>10.2?}", times[times.len() / 2]);
+        println!("{name:<10} {:>10.2?} least {:>10.2?} median", times[0], times[times.len() / 2]);
     }
     let mut kernel = gemm();
     for pass in Pass::ORDER {

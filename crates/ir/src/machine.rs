@@ -174,12 +174,23 @@ impl Machine {
     /// The mutable registers that it may read and may write; one that it names twice comes twice.
     pub fn registers(&self) -> SmallVec<[RegisterId; 8]> {
         let mut all = SmallVec::new();
-        self.each_slot(|s| {
-            if let Slot::Register(r) = s {
-                all.push(*r);
-            }
-        });
+        self.each_register(|r| all.push(r));
         all
+    }
+
+    /// Calls `see` with each of [`registers`](Machine::registers).
+    pub fn each_register(&self, mut see: impl FnMut(RegisterId)) {
+        for operand in &self.operands {
+            match operand {
+                Slot::Register(r) => see(*r),
+                // An accumulator, mostly: one register after another.
+                Slot::Vector(parts) => parts.iter().for_each(|s| match s {
+                    Slot::Register(r) => see(*r),
+                    s => s.each(&mut |s| register(s, &mut see)),
+                }),
+                operand => operand.each(&mut |s| register(s, &mut see)),
+            }
+        }
     }
 
     /// What it does besides computing its results. An instruction that is not in the table may do anything.
@@ -209,7 +220,14 @@ impl Machine {
 
     /// Whether it may be dropped when nobody reads its results.
     pub fn is_removable(&self) -> bool {
-        self.effect() == Effect::None && self.registers().is_empty()
+        self.effect() == Effect::None && !self.has_registers()
+    }
+
+    /// Whether it names a mutable register.
+    pub(crate) fn has_registers(&self) -> bool {
+        let mut has = false;
+        self.each_register(|_| has = true);
+        has
     }
 
     /// The forms that have these modifiers, in the table's order.
@@ -238,6 +256,12 @@ impl Machine {
     pub(crate) fn probe(&self) -> Instruction {
         let operands = self.operands.iter().map(|s| operand(s, &mut Anywhere));
         Instruction::new(self.opcode, self.modifiers.iter().copied(), operands)
+    }
+}
+
+fn register(slot: &Slot, see: &mut impl FnMut(RegisterId)) {
+    if let Slot::Register(r) = slot {
+        see(*r);
     }
 }
 

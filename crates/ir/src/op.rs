@@ -370,6 +370,13 @@ pub enum Op {
     ContinueIf,
     /// `[condition]`: the thread ends.
     ExitIf,
+    /// Prints its operands in a format of C's `printf` (the driver's `vprintf`).
+    Print {
+        /// The format.
+        format: String,
+    },
+    /// Ends the launch with an error.
+    Trap,
     /// An instruction of PTX, which says what its operands are.
     Machine(Box<Machine>),
     /// PTX text.
@@ -409,6 +416,8 @@ impl Op {
             Op::BreakIf => "break_if",
             Op::ContinueIf => "continue_if",
             Op::ExitIf => "exit_if",
+            Op::Print { .. } => "print",
+            Op::Trap => "trap",
             Op::Machine(_) => "ptx",
             Op::Inline(_) => "inline",
         }

@@ -109,6 +109,14 @@ fn candidates() -> Vec<(Op, Vec<Type>, Vec<Type>)> {
         push(op, &[], &[]);
     }
     push(Op::ExitIf, &[Type::Bool], &[]);
+    push(Op::Trap, &[], &[]);
+    for format in ["%d", "%llu", "%f"] {
+        for a in Type::ALL {
+            push(Op::Print { format: format.into() }, &[a], &[]);
+        }
+    }
+    let format = "%d %f %c %p %hx\n".into();
+    push(Op::Print { format }, &[Type::I8, Type::BF16, Type::Bool, Type::U64, Type::U16], &[]);
     push(Op::If { uniform: true, then: vec![], otherwise: vec![] }, &[Type::Bool], &[]);
     all
 }

@@ -119,6 +119,34 @@ fn elements_of_swizzled_tensors() {
     }
 }
 
+/// A view of overlapping windows, as a convolution has: a run-time index and a static one that carry into each other.
+#[test]
+fn windows_under_a_swizzle() {
+    let data = bytes(&mut fresh(), 16 * 64 * 2);
+    let a = tensor("a", DType::U16, [16, 64], &data);
+    let got = run(128, &a, &a, (DType::U16, [16, 64]), move |x| {
+        let (row, column) = (thread_idx().x / 64, thread_idx().x % 64);
+        let memory = SmemArena::new("memory", 2048);
+        let layout = smem_layout(DType::U16, Major::K, SharedSwizzle::B128, (16, 64));
+        let s = memory.place("s", DType::U16, layout.clone());
+        memory.reuse(0);
+        // Element (i, j, k) is row i + j, column k.
+        let windows = layout.around(warpsmith_layout::Layout::new((4, 13, 64), (64, 64, 1)).unwrap());
+        let windows = memory.place("windows", DType::U16, windows);
+        let tv = pairs_of_rows();
+        for i in 0..8 {
+            let x = x.a.tile([2, 64], (i, 0)).partition(&tv, thread_idx().x).load();
+            s.put((row + 2 * i, column), x);
+        }
+        sync_threads();
+        for i in 0..8 {
+            let (first, second) = if i < 6 { (row, 2 * i) } else { (row + 2, 2 * i - 2) };
+            x.y.tile([2, 64], (i, 0)).partition(&tv, thread_idx().x).store(windows.get((first, second, column)));
+        }
+    });
+    assert!(got == data);
+}
+
 /// Element (2 i + row, column) of the second stage, by a static row for each of both.
 fn select_row(s: &SmemTensor, i: usize, column: U32, row: U32) -> Frag {
     let (even, odd) = (s.get((2 * i, column, 1)), s.get((2 * i + 1, column, 1)));
@@ -182,33 +210,36 @@ fn compact(layout: &warpsmith_layout::Layout) -> warpsmith_layout::Layout {
 }
 
 #[test]
-fn copies_under_predicates() {
-    // Rows below 50 of 64, of a tile that overhangs its tensor of 61 × 100 too.
+fn copies_of_tiles_that_overhang() {
+    // A tile of 64 × 128 of a tensor of 61 × 100; of its rows all, or those below 50.
     let data = bytes(&mut fresh(), 61 * 100 * 2);
     let a = tensor("a", BF16, [61, 100], &data);
-    for name in ["UniversalCopy<uint64_t>", "SM80_CP_ASYNC_CACHEALWAYS<uint64_t>"] {
-        let got = run(128, &a, &a, (BF16, [64, 128]), move |x| {
+    for (name, limit) in [
+        ("UniversalCopy<uint64_t>", 64),
+        ("UniversalCopy<uint64_t>", 50),
+        ("SM80_CP_ASYNC_CACHEALWAYS<uint64_t>", 64),
+        ("SM80_CP_ASYNC_CACHEALWAYS<uint64_t>", 50),
+    ] {
+        let got = run(128, &a, &a, (BF16, [61, 100]), move |x| {
             let (thread, tile) = (thread_idx().x, [64, 128]);
             let copies = make_tiled_copy(copy_atom(name, BF16), ((16, 8), (8, 1)), ((1, 4), (0, 1)));
             let s = SmemTensor::new("s", BF16, smem_layout(BF16, Major::K, SharedSwizzle::B128, (64, 128)));
-            let inside = copies.partition_s(&identity(tile), thread).predicates(|[row, _]| row.lt(50));
-            copy_if(
-                &copies,
-                &inside,
-                &copies.partition_s(&x.a.tile(tile, (0, 0)), thread),
-                &copies.partition_d(&s, thread),
-            );
+            let (from, to) = (copies.partition_s(&x.a.tile(tile, (0, 0)), thread), copies.partition_d(&s, thread));
+            if limit == 64 {
+                copy(&copies, &from, &to);
+            } else {
+                let mine = copies.partition_s(&identity(tile), thread);
+                copy_if(&copies, &mine.predicates(|[row, _]| row.lt(limit)), &from, &to);
+            }
             cp_async_fence();
             cp_async_wait(0);
             sync_threads();
             autovec_copy(&copies.partition_s(&s, thread), &copies.partition_d(&x.y.tile(tile, (0, 0)), thread));
         });
-        for row in 0..64 {
-            for column in 0..128 {
-                let at = 2 * (128 * row + column);
-                let from = 2 * (100 * row + column);
-                let expected = if row < 50 && column < 100 { [data[from], data[from + 1]] } else { [0, 0] };
-                assert_eq!(got[at..at + 2], expected, "{name} [{row}, {column}]");
+        for row in 0..61 {
+            for at in 2 * 100 * row..2 * 100 * (row + 1) {
+                let expected = if row < limit { data[at] } else { 0 };
+                assert_eq!(got[at], expected, "{name} below {limit}: byte {at}, of row {row}");
             }
         }
     }
@@ -330,12 +361,17 @@ fn every_matrix_instruction() {
         "SM80_16x8x32_S32S8S8S32_TN",
         "SM89_16x8x32_F32E4M3E4M3F32_TN",
         "SM89_16x8x32_F32E5M2E5M2F32_TN",
+        "SM89_16x8x32_F32E5M2E4M3F32_TN",
+        "SM89_16x8x32_F16E4M3E4M3F16_TN",
+        "SM80_16x8x16_S32U8U8S32_TN",
+        "SM80_16x8x32_S32U8S8S32_TN",
+        "SM80_16x8x32_S32S8U8S32_TN",
     ] {
         let (mut random, [m, n, k]) = (fresh(), [64, 32, 64]);
         let dtypes = Trial::of(name);
         let (bytes_a, a) = small(dtypes.a, &mut random, m * k);
-        let (bytes_b, b) = small(dtypes.a, &mut random, n * k);
-        let (ta, tb) = (tensor("a", dtypes.a, [m, k], &bytes_a), tensor("b", dtypes.a, [n, k], &bytes_b));
+        let (bytes_b, b) = small(dtypes.b, &mut random, n * k);
+        let (ta, tb) = (tensor("a", dtypes.a, [m, k], &bytes_a), tensor("b", dtypes.b, [n, k], &bytes_b));
         let got = run(128, &ta, &tb, (dtypes.sum, [m, n]), move |x| {
             let (atom, thread) = (mma_atom(name), thread_idx().x);
             let mma = make_tiled_mma(atom, (2, 2, 1), (.., .., ..));
@@ -358,23 +394,35 @@ fn every_matrix_instruction() {
     }
 }
 
+/// The dtypes of an atom, from its name.
 struct Trial {
     a: DType,
+    b: DType,
     sum: DType,
 }
 
 impl Trial {
     fn of(name: &str) -> Trial {
         let types = name.split('_').nth(2).unwrap();
-        let sum = if types.starts_with("F32") {
-            F32
-        } else if types.starts_with("S32") {
-            DType::I32
-        } else {
-            F16
+        let words = [
+            ("BF16", BF16),
+            ("TF32", F32),
+            ("F32", F32),
+            ("F16", F16),
+            ("S32", DType::I32),
+            ("S8", DType::I8),
+            ("U8", DType::U8),
+            ("E4M3", DType::E4M3),
+            ("E5M2", DType::E5M2),
+        ];
+        let mut rest = types;
+        let mut next = || {
+            let (word, dtype) = words.into_iter().find(|(word, _)| rest.starts_with(word)).unwrap();
+            rest = &rest[word.len()..];
+            dtype
         };
-        let a = [("BF16", BF16), ("TF32", F32), ("S8", DType::I8), ("E4M3", DType::E4M3), ("E5M2", DType::E5M2)];
-        Trial { a: a.into_iter().find(|(word, _)| types[3..].contains(word)).map_or(F16, |(_, d)| d), sum }
+        let (sum, a, b) = (next(), next(), next());
+        Trial { a, b, sum }
     }
 }
 
@@ -436,7 +484,9 @@ fn every_matrix_instruction_is_assembled_where_there_is_one() {
         ("SM80_16x8x16_F32BF16BF16F32_TN", Target::SM_80),
         ("SM80_16x8x8_F32TF32TF32F32_TN", Target::SM_80),
         ("SM80_16x8x32_S32S8S8S32_TN", Target::SM_80),
+        ("SM80_16x8x16_S32U8S8S32_TN", Target::SM_80),
         ("SM89_16x8x32_F32E4M3E4M3F32_TN", Target::SM_90A),
+        ("SM89_16x8x32_F16E5M2E5M2F16_TN", Target::SM_90A),
     ] {
         let dtypes = Trial::of(name);
         let kernel = Block {
@@ -455,7 +505,7 @@ fn every_matrix_instruction_is_assembled_where_there_is_one() {
             },
         };
         let t = |address, dtype, shape: [usize; 2]| assemble::tensor(address, dtype, &shape);
-        let (a, b) = (t(1 << 40, dtypes.a, [64, 64]), t(1 << 41, dtypes.a, [32, 64]));
+        let (a, b) = (t(1 << 40, dtypes.a, [64, 64]), t(1 << 41, dtypes.b, [32, 64]));
         let mut y = t(1 << 42, dtypes.sum, [64, 32]);
         let host = TestArgs { a: &a, b: &b, y: &mut y };
         for target in [Target::SM_80, Target::SM_90A, Target::SM_100A, Target::SM_120A] {

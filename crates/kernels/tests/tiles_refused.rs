@@ -8,7 +8,7 @@ use common::assemble::tensor;
 use warpsmith_dsl::cute::*;
 use warpsmith_dsl::prelude::*;
 use warpsmith_dsl::{Arguments, Target, compile};
-use warpsmith_layout::Layout;
+use warpsmith_layout::{Layout, Tiler};
 
 #[derive(KernelArgs)]
 struct TestArgs<'a> {
@@ -190,6 +190,15 @@ fn an_accumulator_that_is_no_operand() {
         mma.accumulator_as_a(sums.get().f32(), &mma, [64, 64]);
     });
     contains(&said, &["(64 × 64) are not where `SM80_16x8x16_F32BF16BF16F32_TN` takes A from", "all warps along M"]);
+    // Of four warps along M, the second and the third exchanged.
+    let exchanged = self::said(|_| {
+        let of = |rows: Tiler| make_tiled_mma(mma_atom(MMA), (4, 1, 1), Tiler::Modes(vec![rows, 16.into(), 16.into()]));
+        let rows: Layout = "(16,2,2):(1,32,16)".parse().unwrap();
+        let (first, second) = (of(64.into()), of(rows.into()));
+        let sums = first.make_fragment_c([64, 64]);
+        second.accumulator_as_a(sums.get().f32(), &first, [64, 64]);
+    });
+    contains(&exchanged, &["takes A from", "thread 32 holds other elements"]);
 }
 
 #[test]

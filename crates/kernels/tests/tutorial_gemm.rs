@@ -60,6 +60,7 @@ impl Kernel for TutorialGemm {
         let ldmatrix = copy_atom("SM75_U32x4_LDSM_N", BF16);
         let (s2r_a, s2r_b) = (make_tiled_copy_a(ldmatrix.clone(), &mma), make_tiled_copy_b(ldmatrix, &mma));
         let (ra, rb) = (mma.make_fragment_a([M, K]), mma.make_fragment_b([N, K]));
+        let (ra_copy, rb_copy) = (s2r_a.retile_d(&ra), s2r_b.retile_d(&rb));
         let sums = mma.make_fragment_c([M, N]);
 
         CpAsyncRing::new(STAGES).run(
@@ -74,8 +75,8 @@ impl Kernel for TutorialGemm {
                 let sa = s2r_a.partition_s(&sa.slice((.., .., stage)), thread);
                 let sb = s2r_b.partition_s(&sb.slice((.., .., stage)), thread);
                 for k in 0..K / 16 {
-                    copy(&s2r_a, &sa.slice((.., .., k)), &s2r_a.retile_d(&ra).slice((.., .., k)));
-                    copy(&s2r_b, &sb.slice((.., .., k)), &s2r_b.retile_d(&rb).slice((.., .., k)));
+                    copy(&s2r_a, &sa.slice((.., .., k)), &ra_copy.slice((.., .., k)));
+                    copy(&s2r_b, &sb.slice((.., .., k)), &rb_copy.slice((.., .., k)));
                     gemm(&mma, &sums, &ra.slice((.., .., k)), &rb.slice((.., .., k)));
                 }
             },

@@ -9,7 +9,7 @@ use warpsmith::compare::{decode, encode};
 use warpsmith::random::Random;
 use warpsmith_dsl::cute::*;
 use warpsmith_dsl::prelude::*;
-use warpsmith_dsl::{Target, compile};
+use warpsmith_dsl::{Target, compile, value};
 use warpsmith_runtime::{Jit, Tensor};
 
 #[derive(KernelArgs)]
@@ -247,4 +247,147 @@ fn other_targets_say_what_they_lack() {
     let said = |target| compile(&case, &arguments, &case.launch(&host), target).unwrap_err().to_string();
     assert!(said(Target::SM_80).contains("needs sm_90, and the target is sm_80"), "{}", said(Target::SM_80));
     assert!(said(Target::SM_100A).contains("needs sm_90a, and the target is sm_100a"), "{}", said(Target::SM_100A));
+}
+
+/// A kernel by a closure.
+struct Body<F> {
+    threads: usize,
+    body: F,
+}
+
+impl<F: Fn(&TestParams) + Send + Sync> Kernel for Body<F> {
+    type Args = TestParams;
+    fn name(&self) -> String {
+        "body".into()
+    }
+    fn launch(&self, _: &TestArgs<'_>) -> Launch {
+        Launch::grid(1).block(self.threads)
+    }
+    fn body(&self, x: TestParams) {
+        (self.body)(&x);
+    }
+}
+
+/// Runs a body on bf16 matrices; `y` in f32.
+fn run(threads: usize, a: &Tensor, b: &Tensor, y: [usize; 2], body: impl Fn(&TestParams) + Send + Sync) -> Vec<f64> {
+    let mut y = Tensor::new(&device(), "y", F32, &y).unwrap();
+    y.buffer().poison().unwrap();
+    let arguments = TestArgs { a: a.arg(), b: b.arg(), y: y.arg_mut() };
+    let outcome = Jit::new(Body { threads, body }).launch(&arguments, &device().default_stream());
+    let outcome = outcome.unwrap_or_else(|e| panic!("{e}"));
+    let findings: Vec<_> = outcome.findings.iter().map(ToString::to_string).collect();
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
+    decode(F32, &y.to_bytes().unwrap())
+}
+
+/// All threads of a block of `threads` copy a tile to shared memory.
+fn fill(s: &SmemTensor, from: &warpsmith_dsl::Tensor, shape: [usize; 2], threads: usize) {
+    let g2s = copy_atom("UniversalCopy<uint128_t>", BF16);
+    let g2s = make_tiled_copy(g2s, ((threads / 8, 8), (8, 1)), ((1, 8), (0, 1)));
+    let thread = thread_idx().x;
+    copy(&g2s, &g2s.partition_s(&from.tile(shape, (0, 0)), thread), &g2s.partition_d(s, thread));
+}
+
+/// Flash attention: P = a · bᵀ becomes the register operand of P · b, which reads b transposed.
+#[test]
+fn sums_become_the_register_operand_of_the_next_product() {
+    let (mut random, [m, n, k]) = (fresh(), [64, 32, 64]);
+    let ones =
+        |count: usize, random: &mut Random| -> Vec<f64> { (0..count).map(|_| random.below(3) as f64 - 1.0).collect() };
+    let (a, b) = (ones(m * k, &mut random), ones(n * k, &mut random));
+    let (ta, tb) = (tensor("a", BF16, [m, k], &encode(BF16, &a)), tensor("b", BF16, [n, k], &encode(BF16, &b)));
+    let got = run(128, &ta, &tb, [m, k], move |x| {
+        let layout = |rows| smem_layout(BF16, Major::K, SharedSwizzle::B128, (rows, k));
+        let (sa, sb) = (SmemTensor::new("a", BF16, layout(m)), SmemTensor::new("b", BF16, layout(n)));
+        fill(&sa, &x.a, [m, k], 128);
+        fill(&sb, &x.b, [n, k], 128);
+        fence_async_shared();
+        sync_threads();
+        let (first, second) = (WarpgroupMma::new(n, BF16, BF16), WarpgroupMma::new(k, BF16, BF16));
+        let (scores, out) = (first.accumulator(), second.accumulator());
+        scores.mma_anew(&sa, &sb).wait();
+        let (tiled, next) = (first.tiled(1).unwrap(), second.tiled(1).unwrap());
+        let p = second.register_a(n, next.accumulator_as_a(scores.finish(), &tiled, [m, n]).get());
+        out.mma_anew(&p, &sb.select([1, 0])).wait();
+        let result = next.make_fragment_c([m, k]);
+        result.set(out.finish());
+        autovec_copy(&result, &next.partition_c(&x.y.tile([m, k], (0, 0)), thread_idx().x));
+    });
+    for i in 0..m * k {
+        let (row, column) = (i / k, i % k);
+        let p = |j: usize| (0..k).map(|l| a[row * k + l] * b[j * k + l]).sum::<f64>();
+        let expected: f64 = (0..n).map(|j| p(j) * b[j * k + column]).sum();
+        assert_eq!(got[i], expected, "[{row}, {column}]");
+    }
+}
+
+/// Two warpgroups share B, each takes its rows of A, in steps of K that are views of a stage known when the kernel runs.
+#[test]
+fn tiles_of_stages_and_of_warpgroups() {
+    let (mut random, [m, n, k]) = (fresh(), [128, 64, 128]);
+    let (bytes_a, a) = small(BF16, &mut random, m * k);
+    let (bytes_b, b) = small(BF16, &mut random, n * k);
+    let (ta, tb) = (tensor("a", BF16, [m, k], &bytes_a), tensor("b", BF16, [n, k], &bytes_b));
+    let got = run(256, &ta, &tb, [m, n], move |x| {
+        let layout = |rows| smem_layout(BF16, Major::K, SharedSwizzle::B128, (rows, k, 3));
+        let (sa, sb) = (SmemTensor::new("a", BF16, layout(m)), SmemTensor::new("b", BF16, layout(n)));
+        let mma = WarpgroupMma::new(n, BF16, BF16);
+        let (tiled, sums, group) = (mma.tiled(2).unwrap(), mma.accumulator(), thread_idx().x / 128);
+        for stage in range(1, 2) {
+            let (sa, sb) = (sa.slice((.., .., stage)), sb.slice((.., .., stage)));
+            fill(&sa, &x.a, [m, k], 256);
+            fill(&sb, &x.b, [n, k], 256);
+            fence_async_shared();
+            sync_threads();
+            for step in 0..k / 32 {
+                let (a, b) = (sa.tile([64, 32], (group, step)), sb.tile([n, 32], (0, step)));
+                sums.mma(&a, &b).wait();
+            }
+        }
+        let result = tiled.make_fragment_c([m, n]);
+        result.set(sums.finish());
+        autovec_copy(&result, &tiled.partition_c(&x.y.tile([m, n], (0, 0)), thread_idx().x));
+    });
+    for i in 0..m * n {
+        let (row, column) = (i / n, i % n);
+        let expected: f64 = (0..k).map(|l| a[row * k + l] * b[column * k + l]).sum();
+        assert_eq!(got[i], expected, "[{row}, {column}]");
+    }
+}
+
+/// Two accumulators in flight, each finished when its own product is done.
+#[test]
+fn products_overlap() {
+    let (mut random, [m, n, k]) = (fresh(), [64, 32, 64]);
+    let (bytes_a, a) = small(BF16, &mut random, m * k);
+    let (bytes_b, b) = small(BF16, &mut random, n * k);
+    let (ta, tb) = (tensor("a", BF16, [m, k], &bytes_a), tensor("b", BF16, [n, k], &bytes_b));
+    let got = run(128, &ta, &tb, [m, 2 * n], move |x| {
+        let layout = |rows| smem_layout(BF16, Major::K, SharedSwizzle::B128, (rows, k));
+        let (sa, sb) = (SmemTensor::new("a", BF16, layout(m)), SmemTensor::new("b", BF16, layout(n)));
+        fill(&sa, &x.a, [m, k], 128);
+        fill(&sb, &x.b, [n, k], 128);
+        fence_async_shared();
+        sync_threads();
+        let mma = WarpgroupMma::new(n, BF16, BF16);
+        let (plus, minus) = (mma.accumulator(), mma.negate_b().accumulator());
+        let first = plus.mma_anew(&sa, &sb).close();
+        let second = minus.mma_anew(&sa, &sb).close();
+        first.wait_but(1);
+        let tiled = mma.tiled(1).unwrap();
+        let out = |place: usize, sums: Frag<value::F32>| {
+            let result = tiled.make_fragment_c([m, n]);
+            result.set(sums);
+            autovec_copy(&result, &tiled.partition_c(&x.y.tile([m, n], (0, place)), thread_idx().x));
+        };
+        out(0, plus.finish());
+        second.wait();
+        out(1, minus.finish());
+    });
+    for i in 0..2 * m * n {
+        let (row, column) = (i / (2 * n), i % (2 * n));
+        let product: f64 = (0..k).map(|l| a[row * k + l] * b[column % n * k + l]).sum();
+        let expected = if column < n { product } else { -product };
+        assert_eq!(got[i], expected, "[{row}, {column}]");
+    }
 }

@@ -239,7 +239,28 @@ impl Layout {
     /// # Ok::<(), warpsmith_layout::LayoutError>(())
     /// ```
     pub fn table(&self) -> Result<Vec<i64>> {
-        (0..self.size()?).map(|i| self.at(i)).collect()
+        let size = self.size()?;
+        match self.static_table(usize::try_from(size).unwrap_or(0)) {
+            Some(table) => Ok(table),
+            None => (0..size).map(|i| self.at(i)).collect(),
+        }
+    }
+
+    /// All offsets where every stride is a static integer, without a division: each leaf repeats what is there.
+    fn static_table(&self, size: usize) -> Option<Vec<i64>> {
+        let mut table = Vec::with_capacity(size);
+        table.push(0i64);
+        for (extent, stride) in self.leaves() {
+            let (extent, stride) = (extent.value()?, stride.int().ok()?.value()?);
+            let before = table.len();
+            for i in 1..extent {
+                let far = i.checked_mul(stride)?;
+                for j in 0..before {
+                    table.push(table[j].checked_add(far)?);
+                }
+            }
+        }
+        Some(table)
     }
 
     /// Size and stride of each leaf.

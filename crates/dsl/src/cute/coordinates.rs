@@ -36,6 +36,8 @@ pub struct Identity {
 pub struct Coordinates {
     /// Row and column of the first.
     pub(crate) first: [Offset; 2],
+    /// What cuts by Rust numbers added to all.
+    constant: [i64; 2],
     /// From a value to its row, and to its column, relative to the first.
     pub(crate) layouts: [Layout; 2],
 }
@@ -52,12 +54,12 @@ impl Coordinates {
         let shape = (shape[0] as i64, shape[1] as i64);
         let (rows, row) = scheme.part(&Layout::new(shape, (1, 0))?, at)?;
         let (columns, column) = scheme.part(&Layout::new(shape, (0, 1))?, at)?;
-        Ok(Coordinates { first: [row, column], layouts: [rows, columns] })
+        Ok(Coordinates { first: [row, column], constant: [0; 2], layouts: [rows, columns] })
     }
 
     /// Nothing, after a mistake.
     pub(crate) fn none() -> Coordinates {
-        Coordinates { first: [Offset::ZERO; 2], layouts: [Layout::one(), Layout::one()] }
+        Coordinates { first: [Offset::ZERO; 2], constant: [0; 2], layouts: [Layout::one(), Layout::one()] }
     }
 
     /// How many there are.
@@ -73,7 +75,7 @@ impl Coordinates {
     /// Row and column of value `i`.
     #[track_caller]
     pub fn at(&self, i: usize) -> [U32; 2] {
-        let step = |mode: usize| self.layouts[mode].at(i as i64).unwrap_or(0);
+        let step = |mode: usize| self.constant[mode] + self.layouts[mode].at(i as i64).unwrap_or(0);
         [0, 1].map(|mode| U32::from(self.first[mode].value + step(mode)))
     }
 
@@ -81,16 +83,23 @@ impl Coordinates {
     #[track_caller]
     pub fn slice(&self, coordinate: impl Cut) -> Coordinates {
         let (at, modes) = (Location::caller(), coordinate.modes());
-        let part = |i: usize| {
-            let (layout, offset) = cut("coordinates", &self.layouts[i], &modes, at)?;
-            Some((layout, self.first[i].plus(offset, at)))
-        };
-        match (part(0), part(1)) {
-            (Some((rows, row)), Some((columns, column))) => {
-                Coordinates { first: [row, column], layouts: [rows, columns] }
-            }
-            _ => self.clone(),
+        let mut rest = self.clone();
+        for mode in 0..2 {
+            let Some(cut) = cut("coordinates", &self.layouts[mode], &modes, at) else { return self.clone() };
+            rest.first[mode] = rest.first[mode].plus(cut.offset, at);
+            rest.constant[mode] += cut.constant;
+            rest.layouts[mode] = cut.layout;
         }
+        rest
+    }
+
+    /// Rows and columns of all values, relative to the first.
+    pub(crate) fn steps(&self) -> Vec<[i64; 2]> {
+        let [rows, columns] = [0, 1].map(|mode| {
+            let steps = self.layouts[mode].table().unwrap_or_default();
+            steps.into_iter().map(move |step| self.constant[mode] + step)
+        });
+        rows.zip(columns).map(|(row, column)| [row, column]).collect()
     }
 
     /// A condition of the first element of each vector: those of one value mode are moved by one instruction.

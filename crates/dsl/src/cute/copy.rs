@@ -235,7 +235,7 @@ fn copy_async(
 ) {
     let element = to.dtype.bytes();
     let Some(firsts) = pieces(to, vector, "cp.async") else { return };
-    let steps = from.steps().unwrap_or_default();
+    let steps = from.steps();
     let dense = from.dense_mode();
     let name = format!("cp.async.{}.shared.global", if past_l1 { "cg" } else { "ca" });
     for (i, (first, vector_steps)) in firsts.into_iter().zip(steps.chunks(vector)).enumerate() {

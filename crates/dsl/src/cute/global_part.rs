@@ -69,6 +69,13 @@ impl Partition for Tensor {
                 tensor.modes.resize(2, mode);
             }
         }
+        GmemPart::new(tensor, places)
+    }
+}
+
+impl GmemPart {
+    #[track_caller]
+    fn new(tensor: Tensor, places: Coordinates) -> GmemPart {
         let mut address = tensor.address;
         for (mode, first) in tensor.modes.iter().zip(places.first) {
             if let Some(span) = mode.stride.span(first.value, tensor.dtype.bytes()) {
@@ -77,37 +84,16 @@ impl Partition for Tensor {
         }
         GmemPart { tensor, places, address }
     }
-}
 
-impl GmemPart {
     /// The part that a cut of the values leaves.
     #[track_caller]
     pub fn slice(&self, coordinate: impl Cut) -> GmemPart {
-        // Cuts by Rust numbers leave the first element where it was and move the values.
-        let modes = coordinate.modes();
-        let at = Location::caller();
-        let mut places = self.places.clone();
-        for mode in 0..2 {
-            let Some((layout, offset)) = super::index::cut(&self.tensor.name, &places.layouts[mode], &modes, at) else {
-                return self.clone();
-            };
-            places.layouts[mode] = layout;
-            places.first[mode] = places.first[mode].plus(offset, at);
-        }
-        let mut address = self.tensor.address;
-        for (mode, first) in self.tensor.modes.iter().zip(places.first) {
-            if let Some(span) = mode.stride.span(first.value, self.tensor.dtype.bytes()) {
-                address = address + span;
-            }
-        }
-        GmemPart { tensor: self.tensor.clone(), places, address }
+        GmemPart::new(self.tensor.clone(), self.places.slice(coordinate))
     }
 
     /// Rows and columns of its values, relative to the first.
-    pub(crate) fn steps(&self) -> Option<Vec<[i64; 2]>> {
-        let [rows, columns] = &self.places.layouts;
-        let (rows, columns) = (rows.table().ok()?, columns.table().ok()?);
-        Some(rows.into_iter().zip(columns).map(|(r, c)| [r, c]).collect())
+    pub(crate) fn steps(&self) -> Vec<[i64; 2]> {
+        self.places.steps()
     }
 
     /// The mode along which elements are neighbours in memory.

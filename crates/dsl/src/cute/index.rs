@@ -77,12 +77,28 @@ pub(crate) fn coordinate(layout: &Layout, modes: &[At]) -> Result<(Coord, Vec<Of
     Ok((Tuple::flat(coord), variables))
 }
 
+/// What a cut leaves.
+pub(crate) struct Rest {
+    /// Of the modes that stay.
+    pub(crate) layout: Layout,
+    /// Of the run-time indices.
+    pub(crate) offset: Offset,
+    /// Of the Rust numbers.
+    pub(crate) constant: i64,
+}
+
 /// The layout at a coordinate's holes, and the offset of its indices.
 #[track_caller]
-pub(crate) fn cut(name: &str, layout: &Layout, modes: &[At], at: Loc) -> Option<(Layout, Offset)> {
-    let cut = coordinate(layout, modes).and_then(|(coord, variables)| {
-        let (rest, offset) = layout.slice(coord)?;
-        Ok((rest, write(&offset, &variables, at)?))
-    });
-    cut.inspect_err(|e| mistake(format!("`{name}` can not be cut so: {e}"), &[], "one index or `..` a mode")).ok()
+pub(crate) fn cut(name: &str, layout: &Layout, modes: &[At], at: Loc) -> Option<Rest> {
+    let cut = || -> Result<Rest, LayoutError> {
+        // Offsets are sums over modes: what is known now can be added last.
+        let zero = |stays: fn(&At) -> bool| modes.iter().map(|m| if stays(m) { *m } else { At::Known(0) }).collect();
+        let known: Vec<At> = zero(|m| !matches!(m, At::Index(_)));
+        let dynamic: Vec<At> = zero(|m| !matches!(m, At::Known(_)));
+        let (rest, constant) = layout.slice(coordinate(layout, &known)?.0)?;
+        let (coord, variables) = coordinate(layout, &dynamic)?;
+        let offset = write(&layout.slice(coord)?.1, &variables, at)?;
+        Ok(Rest { layout: rest, offset, constant: constant.known()? })
+    };
+    cut().inspect_err(|e| mistake(format!("`{name}` can not be cut so: {e}"), &[], "one index or `..` a mode")).ok()
 }

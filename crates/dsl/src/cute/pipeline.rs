@@ -1,6 +1,5 @@
 //! A pipeline between threads that produce and threads that consume, by pairs of memory barriers.
 
-use crate::machine::ptx;
 use crate::pipeline::Place;
 use crate::trace::{Loc, helper, with};
 use crate::value::U32;
@@ -153,7 +152,7 @@ impl Acquired<'_> {
     /// This thread's part is its `cp.async` so far: it arrives when they have (`cp.async.mbarrier.arrive.noinc`).
     #[track_caller]
     pub fn commit_copies(self) {
-        ptx("cp.async.mbarrier.arrive.noinc.shared.b64").at(self.barrier.address().h).emit();
+        self.barrier.arrive_when_copied();
         self.close();
     }
 

@@ -58,7 +58,7 @@ fn allows(side: Side<'_>, width: i64) -> bool {
             .all(|run| run.iter().enumerate().all(|(i, p)| *p == run[0] + i as i64) && t.run(run[0]) % width == 0),
         Side::Global(t) => {
             let Some(mode) = t.dense_mode() else { return false };
-            t.steps().unwrap_or_default().chunks(width as usize).all(|run| {
+            t.steps().chunks(width as usize).all(|run| {
                 let first = run[0];
                 let along =
                     |(j, s): (usize, &[i64; 2])| s[mode] == first[mode] + j as i64 && s[1 - mode] == first[1 - mode];
@@ -131,7 +131,7 @@ fn read(m: &Move<'_>, width: usize) -> Vec<Handle> {
                 .collect()
         }
         Side::Global(t) => {
-            let steps = t.steps().unwrap_or_default();
+            let steps = t.steps();
             let firsts = steps.into_iter().enumerate().step_by(width);
             firsts
                 .flat_map(|(i, step)| {
@@ -189,7 +189,7 @@ fn write(m: &Move<'_>, width: usize, words: Vec<Handle>) {
                 let message = format!("`{}` is an input: it can not be stored to", t.name());
                 return mistake(message, &[], "declare it as an output: `&mut TensorArg`");
             }
-            let steps = t.steps().unwrap_or_default();
+            let steps = t.steps();
             for ((i, step), data) in steps.into_iter().enumerate().step_by(width).zip(words.chunks(count)) {
                 let inside = m.allowed(i).and(t.inside(0, step[0])).and(t.inside(1, step[1]));
                 let (address, offset) = t.address_of(step);

@@ -101,10 +101,10 @@ impl RmemTensor {
     /// The view of what a coordinate leaves open; indices are Rust numbers, since registers have no addresses.
     #[track_caller]
     pub fn slice(&self, coordinate: impl Cut) -> RmemTensor {
-        let Some((layout, offset)) = cut("registers", &self.layout, &coordinate.modes(), Location::caller()) else {
+        let Some(rest) = cut("registers", &self.layout, &coordinate.modes(), Location::caller()) else {
             return self.clone();
         };
-        let Dim::Static(n) = offset.value else {
+        let Dim::Static(n) = rest.offset.value else {
             mistake(
                 "registers are indexed at run time",
                 &[],
@@ -112,7 +112,7 @@ impl RmemTensor {
             );
             return self.clone();
         };
-        RmemTensor { layout, offset: self.offset + n, ..self.clone() }
+        RmemTensor { layout: rest.layout, offset: self.offset + rest.constant + n, ..self.clone() }
     }
 
     /// The registers of its elements, in the view's order; each holds a whole word of neighbours. None where the view

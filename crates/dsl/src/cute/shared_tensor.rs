@@ -113,8 +113,24 @@ impl SmemTensor {
     pub fn slice(&self, coordinate: impl Cut) -> SmemTensor {
         let at = Location::caller();
         match cut(&self.name, &self.layout, &coordinate.modes(), at) {
-            Some((layout, offset)) => self.moved(layout, offset, at),
+            Some(rest) => {
+                let mut t = self.moved(rest.layout, rest.offset, at);
+                t.constant += rest.constant;
+                t
+            }
             None => self.clone(),
+        }
+    }
+
+    /// The same memory with its modes in another order (CuTe's `select`): `v.select([1, 0])` is the transpose.
+    #[track_caller]
+    pub fn select<const N: usize>(&self, modes: [usize; N]) -> SmemTensor {
+        match self.layout.select(&modes) {
+            Ok(layout) => SmemTensor { layout, ..self.clone() },
+            Err(e) => {
+                mistake(format!("`{}` has no modes {modes:?}: {e}", self.name), &[], "name modes of the tensor");
+                self.clone()
+            }
         }
     }
 

@@ -211,10 +211,16 @@ impl Warp {
     /// Lanes that store different values to one place in one instruction.
     fn note_collisions(&self, core: &mut Core<'_>, common: &Peers, a: &Access, d: &Deed<'_>) {
         let apart = u64::from(d.bytes);
-        let lanes: Vec<usize> = each(d.mask).collect();
-        if lanes.windows(2).all(|w| d.addresses[w[1]] >= d.addresses[w[0]].saturating_add(apart)) {
+        let mut next = 0;
+        let rising = each(d.mask).all(|lane| {
+            let free = d.addresses[lane] >= next;
+            next = d.addresses[lane].saturating_add(apart);
+            free
+        });
+        if rising {
             return;
         }
+        let lanes: Vec<usize> = each(d.mask).collect();
         let list = registers(core, a);
         let value = |lane: usize, register: u32| match a.wide {
             true => self.registers.r64[register as usize][lane],

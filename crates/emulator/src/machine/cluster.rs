@@ -97,7 +97,7 @@ impl Cluster {
                 Some(random) => {
                     // Some other warp next; each still gets its turn within a few rounds.
                     self.next = (self.next + random.below(count as u64) as usize) % count;
-                    1 + random.below(500)
+                    random.turn(9)
                 }
                 None => TURN,
             };
@@ -159,7 +159,7 @@ impl Cluster {
         let rank = self.peers.rank() as u32;
         for id in self.peers.barriers.complete(self.peers.live) {
             self.check_release(core, id);
-            let everybody = self.peers.barriers.state[id as usize & 15].arrived >= self.peers.live;
+            let mut met = 0;
             let clock = self.peers.races.as_mut().map(|r| r.complete(id));
             for warp in self.warps.iter_mut().filter(|w| w.rank == rank) {
                 let mut any = false;
@@ -170,6 +170,7 @@ impl Cluster {
                             races.acquire(warp.index, g.mask, warp.live, clock);
                             races.meet(warp.index, g.mask, warp.live);
                         }
+                        met += g.mask.count_ones();
                         g.state = State::Ready;
                         g.pc += 1;
                         any = true;
@@ -180,7 +181,8 @@ impl Cluster {
                 }
             }
             self.peers.barriers.reset(id);
-            if everybody
+            // Those that only arrived have gone on, and those that left were not met.
+            if met == core.shape.threads
                 && self.peers.blocks().len() == 1
                 && let Some(races) = &mut self.peers.races
             {

@@ -282,7 +282,7 @@ fn together(core: &mut Core<'_>, chip: &Chip, options: &Options) {
     let limit = (core.resident_blocks(chip) / u64::from(core.shape.cluster_blocks())).max(1);
     // A cluster joins only when those before it paused: few are in memory unless they wait for each other.
     loop {
-        let turn = if options.seed == 0 { TURN } else { 1 + random.below(2000) };
+        let turn = if options.seed == 0 { TURN } else { random.turn(12) };
         let mut any = false;
         for _ in 0..resident.len() {
             let Some(mut cluster) = resident.pop_front() else { break };
@@ -327,6 +327,12 @@ pub(crate) struct Random(u64);
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
         Random(seed)
+    }
+
+    /// The length of a turn, up to a power of two; as many short ones as long ones.
+    pub(crate) fn turn(&mut self, most: u64) -> u64 {
+        let power = self.below(most + 1);
+        1 + self.below(1 << power)
     }
 
     pub(crate) fn below(&mut self, n: u64) -> u64 {

@@ -175,13 +175,13 @@ impl Warp {
                 if let Some(stop) = self.gather(core, common, members, group) {
                     return Some(stop);
                 }
+                self.meet(common, members, group.mask);
                 run(&mut self.registers, &fields, group.mask);
-                common.meet(self.index, group.mask, self.live);
                 group.pc += 1;
             }
-            Action::WarpBarrier { members } => {
+            Action::WarpBarrier { members: register } => {
                 self.split(group, active);
-                let members = self.members(core, common, members, group);
+                let members = self.members(core, common, register, group);
                 let state = State::WarpBarrier { members };
                 let here = self.groups.iter().filter(|g| g.state == state).fold(group.mask, |mask, g| mask | g.mask);
                 if members & self.live & !here != 0 {
@@ -191,7 +191,7 @@ impl Warp {
                     g.state = State::Ready;
                     g.pc += 1;
                 }
-                common.meet(self.index, here, self.live);
+                self.meet(common, register, here);
                 group.pc += 1;
                 return Some(Stop::Ready);
             }
@@ -373,6 +373,24 @@ impl Warp {
         self.groups.retain(|g| !same(g));
         group.mask = here;
         None
+    }
+
+    /// Lanes have met at a `.sync` instruction: those that name each other.
+    fn meet(&self, peers: &mut Peers, members: u16, here: u32) {
+        if peers.races.is_none() {
+            return;
+        }
+        let masks = &self.registers.r32[members as usize];
+        if masks.iter().fold(0, |differ, mask| differ | (mask ^ masks[0])) == 0 {
+            return peers.meet(self.index, here, self.live);
+        }
+        let mut rest = here;
+        while rest != 0 {
+            let named = masks[rest.trailing_zeros() as usize % LANES];
+            let alike = each(rest).filter(|lane| masks[*lane] == named).fold(0, |set, lane| set | 1 << lane);
+            peers.meet(self.index, alike, self.live);
+            rest &= !alike;
+        }
     }
 
     /// The member mask of a `.sync` instruction, and a report when a lane is there that it does not name.

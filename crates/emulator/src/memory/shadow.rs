@@ -68,13 +68,17 @@ pub(crate) struct Shadow {
     /// From number `first` on; what is below is forgotten.
     groups: Vec<Group>,
     first: u32,
-    /// Groups, each with its lane relative to that of the cell.
+    /// Groups, each with its lanes relative to that of the cell.
     sets: Vec<Vec<(u32, u32)>>,
     first_set: u32,
+    /// The set for a cell and one more access; 0 where that access stands for all.
     unions: FxHashMap<(Cell, u32, u32), u32>,
     split: FxHashMap<u32, [[Cell; 2]; 4]>,
     /// Groups under way.
     pending: u32,
+    /// Whether any write, any read was noted since everything was forgotten.
+    wrote: bool,
+    was_read: bool,
     launch: u64,
 }
 
@@ -109,20 +113,13 @@ impl Shadow {
     pub(crate) fn prepare(&mut self, bytes: usize, launch: u64) {
         if self.launch != launch {
             self.launch = launch;
-            self.clear();
+            self.forget();
         }
         let words = bytes.div_ceil(4);
         if self.writes.len() < words {
             self.writes.resize(words, 0);
             self.reads.resize(words, 0);
         }
-    }
-
-    /// Forgets everything, and makes looking quick again.
-    pub(crate) fn clear(&mut self) {
-        self.forget();
-        self.writes.fill(0);
-        self.reads.fill(0);
     }
 
     /// Forgets everything: what comes is ordered after it.
@@ -137,6 +134,7 @@ impl Shadow {
         self.sets.clear();
         self.unions.clear();
         self.pending = 0;
+        (self.wrote, self.was_read) = (false, false);
         if self.first.max(self.first_set) > NUMBERS / 2 {
             self.writes.fill(0);
             self.reads.fill(0);
@@ -196,6 +194,8 @@ impl Shadow {
         if self.fresh(number, s, touch.writes) {
             return;
         }
+        self.wrote |= touch.writes;
+        self.was_read |= !touch.writes;
         let mut word = s.offset / 4;
         while 4 * word < end {
             let (from, to) = ((4 * word).max(s.offset), (4 * word + 4).min(end));
@@ -230,6 +230,12 @@ impl Shadow {
         }
     }
 
+    /// The largest cell that is forgotten.
+    #[inline(always)]
+    fn limit(&self) -> Cell {
+        self.first << 5 | 31
+    }
+
     /// Notes an access to whole words that nobody touched yet; false when they are not.
     fn fresh(&mut self, number: u32, s: Stretch, writes: bool) -> bool {
         let words = (s.offset / 4) as usize..((s.offset + s.bytes) / 4) as usize;
@@ -238,10 +244,14 @@ impl Shadow {
         if !whole || words.end > self.writes.len() {
             return false;
         }
-        let any = |cells: &[Cell]| cells.iter().fold(0, |any, cell| any | cell);
-        if any(&self.writes[words.clone()]) | any(&self.reads[words.clone()]) != 0 {
+        let limit = self.limit();
+        let latest = |cells: &[Cell]| cells.iter().fold(0, |latest, cell| latest.max(*cell));
+        let writes_there = self.wrote && latest(&self.writes[words.clone()]) > limit;
+        if writes_there || self.was_read && latest(&self.reads[words.clone()]) > limit {
             return false;
         }
+        self.wrote |= writes;
+        self.was_read |= !writes;
         let cells = if writes { &mut self.writes[words] } else { &mut self.reads[words] };
         for (lane, cells) in (s.lane..).zip(cells.chunks_mut(per_lane)) {
             cells.fill(number << 5 | (lane & 31));
@@ -261,18 +271,22 @@ impl Shadow {
         race: &mut impl FnMut(&Group, u32, u32),
     ) -> (Cell, Cell) {
         let mine = number << 5 | (lane & 31);
-        let after_writes = self.judge(write, (number, lane, lanes), known, judge, race);
+        let limit = self.limit();
+        let after_writes = write <= limit || self.judge(write, (number, lane, lanes), known, judge, race);
         if !touch.writes {
-            if read >> 5 == number && read & SET == 0 {
+            if read <= limit {
+                return (write, mine);
+            }
+            if read >> 5 == number && lanes == 1 && read & 31 == lane {
                 return (write, read);
             }
-            let ordered = self.compare(read, (lane, lanes), known, judge);
-            let new = if ordered { mine } else { self.union(read, number, lane, known) };
-            return (write, new);
+            return (write, self.union(read, (number, lane, lanes), known, judge));
         }
-        self.judge(read, (number, lane, lanes), known, judge, race);
+        if read > limit {
+            self.judge(read, (number, lane, lanes), known, judge, race);
+        }
         // A write that others are not ordered to, all of them strong, stands beside them.
-        let new = if after_writes { mine } else { self.union(write, number, lane, known) };
+        let new = if after_writes { mine } else { self.union(write, (number, lane, lanes), known, judge) };
         (new, 0)
     }
 
@@ -291,7 +305,7 @@ impl Shadow {
             return true;
         }
         let mut all = true;
-        self.members(cell, |number, old| {
+        self.each_member(cell, |number, old| {
             let Some(group) = self.get(number).filter(|_| number != mine) else { return };
             let olds = if group.bytes < 4 && lanes > 1 { 4 / u32::from(group.bytes.max(1)) } else { 1 };
             for n in 0..lanes.max(olds) {
@@ -316,77 +330,119 @@ impl Shadow {
         all
     }
 
-    /// Whether all accesses of a cell are ordered before.
-    fn compare(
-        &self,
-        cell: Cell,
-        (lane, lanes): (u32, u32),
-        known: &mut Known,
-        judge: &mut impl FnMut(&Group, u32, u32) -> Order,
-    ) -> bool {
-        if cell == 0 || (cell & SET == 0 && cell >> 5 == known.before) {
-            return true;
-        }
-        let mut all = true;
-        self.members(cell, |number, old| {
-            let Some(group) = self.get(number) else { return };
-            for n in 0..lanes {
-                match judge(group, (old + n) & 31, (lane + n) & 31) {
-                    Order::Before => {
-                        if cell & SET == 0 {
-                            known.before = number;
-                        }
-                    }
-                    Order::BeforeLane => {}
-                    Order::Allowed | Order::Race => all = false,
-                }
-            }
-        });
-        all
-    }
-
+    /// The groups of a cell with their lanes, relative to the cell's.
+    #[inline(always)]
     fn members(&self, cell: Cell, mut visit: impl FnMut(u32, u32)) {
         if cell & SET == 0 {
-            return visit(cell >> 5, cell & 31);
+            return visit(cell >> 5, 1);
         }
         let number = (cell & !SET) >> 5;
         let Some(set) = number.checked_sub(self.first_set + 1).and_then(|n| self.sets.get(n as usize)) else { return };
-        set.iter().for_each(|(group, delta)| visit(*group, (cell + delta) & 31));
+        set.iter().for_each(|(group, lanes)| visit(*group, *lanes));
     }
 
-    /// The cell with one more access.
-    fn union(&mut self, cell: Cell, number: u32, lane: u32, known: &mut Known) -> Cell {
+    /// The groups of a cell lane by lane.
+    #[inline(always)]
+    fn each_member(&self, cell: Cell, mut visit: impl FnMut(u32, u32)) {
+        self.members(cell, |group, lanes| {
+            let mut lanes = lanes.rotate_left(cell & 31);
+            while lanes != 0 {
+                visit(group, lanes.trailing_zeros());
+                lanes &= lanes - 1;
+            }
+        });
+    }
+
+    /// The cell with one more access, without those that are ordered before it.
+    fn union(
+        &mut self,
+        cell: Cell,
+        (number, lane, lanes): (u32, u32, u32),
+        known: &mut Known,
+        judge: &mut impl FnMut(&Group, u32, u32) -> Order,
+    ) -> Cell {
         let (base, delta) = (cell & 31, lane.wrapping_sub(cell) & 31);
-        let key = (cell & !31, number, delta);
-        if known.key == Some(key) {
-            return SET | known.set << 5 | base;
+        let mine = number << 5 | (lane & 31);
+        if cell & SET == 0 && cell >> 5 == known.before {
+            return mine;
         }
-        let set = match self.unions.get(&key) {
-            Some(set) => *set,
-            None => {
-                let mut members = vec![];
-                self.members(cell & !31, |group, delta| {
-                    if self.get(group).is_some() {
-                        members.push((group, delta));
+        let key = (cell & !31, number, delta);
+        let set = if known.key == Some(key) {
+            known.set
+        } else {
+            let set = match self.unions.get(&key) {
+                Some(set) => *set,
+                None => self.new_union(cell, key, (lane, lanes), judge),
+            };
+            (known.key, known.set) = (Some(key), set);
+            set
+        };
+        match set {
+            0 => mine,
+            u32::MAX => cell,
+            set => SET | set << 5 | base,
+        }
+    }
+
+    #[cold]
+    fn new_union(
+        &mut self,
+        cell: Cell,
+        key: (Cell, u32, u32),
+        (lane, lanes): (u32, u32),
+        judge: &mut impl FnMut(&Group, u32, u32) -> Order,
+    ) -> u32 {
+        let (_, number, delta) = key;
+        let mut members: Vec<(u32, u32)> = vec![];
+        let mut exact = true;
+        self.members(cell, |member, relative| {
+            let Some(group) = self.get(member) else { return };
+            if member == number {
+                return members.push((member, relative));
+            }
+            let mut rest = relative.rotate_left(cell & 31);
+            let mut before = true;
+            while rest != 0 && before {
+                let old = rest.trailing_zeros();
+                before = (0..lanes).all(|n| match judge(group, (old + n) & 31, (lane + n) & 31) {
+                    Order::Before => true,
+                    Order::BeforeLane => {
+                        exact = false;
+                        true
                     }
+                    Order::Allowed | Order::Race => false,
                 });
-                if members.is_empty() {
-                    return number << 5 | (lane & 31);
-                }
-                if members.len() >= MOST || self.sets.len() as u32 >= NUMBERS / 2 {
-                    return cell;
-                }
-                if !members.contains(&(number, delta)) {
-                    members.push((number, delta));
-                }
-                self.sets.push(members);
-                let set = self.first_set + self.sets.len() as u32;
-                self.unions.insert(key, set);
-                set
+                rest &= rest - 1;
+            }
+            if !before {
+                members.push((member, relative));
+            }
+        });
+        let own = members.iter_mut().find(|(member, _)| *member == number);
+        let full = match own {
+            Some((_, relative)) => {
+                *relative |= 1 << delta;
+                false
+            }
+            None => {
+                let full = members.len() >= MOST;
+                members.push((number, 1 << delta));
+                full
             }
         };
-        (known.key, known.set) = (Some(key), set);
-        SET | set << 5 | base
+        let set = if members.len() == 1 && members[0].1.count_ones() == 1 {
+            0
+        } else if full || self.sets.len() as u32 >= NUMBERS / 2 {
+            u32::MAX
+        } else {
+            self.sets.push(members);
+            self.first_set + self.sets.len() as u32
+        };
+        // What holds for one lane need not for the next cell's.
+        if exact {
+            self.unions.insert(key, set);
+        }
+        set
     }
 
     /// Gives each byte of a word a cell.

@@ -1,12 +1,15 @@
 //! The PTX function being written: its registers, labels, names and operands.
 
 use super::lines::Lines;
+use super::print::{Prints, VPRINTF};
 use super::{LowerOptions, types};
 use crate::kernel::{Kernel, LocationId, RegisterId, Value};
 use crate::types::Type;
 use rustc_hash::FxHashSet;
 use warpsmith_ptx as ptx;
-use warpsmith_ptx::{Function, Immediate, Instruction, Label, LabelId, Modifier, Opcode, Operand, Statement, Symbol};
+use warpsmith_ptx::{
+    Function, Immediate, Instruction, Label, LabelId, Modifier, Opcode, Operand, Statement, Symbol, Variable,
+};
 use warpsmith_types::Location;
 
 /// Where a value is.
@@ -32,6 +35,9 @@ pub(super) struct Builder {
     pub(super) function: Function,
     pub(super) names: Names,
     pub(super) lines: Lines,
+    /// Variables of the module.
+    pub(super) globals: Vec<Variable>,
+    pub(super) prints: Prints,
     /// Where each shared variable is.
     pub(super) shared: Vec<(Symbol, i64)>,
     types: Vec<Type>,
@@ -53,10 +59,13 @@ impl Builder {
     pub(super) fn new(kernel: &Kernel, options: &LowerOptions) -> Builder {
         let mut names = Names::default();
         names.unique(&kernel.name);
+        names.unique(VPRINTF);
         Builder {
             function: Function::entry(kernel.name.clone()),
             names,
             lines: Lines::new(options.line_info),
+            globals: vec![],
+            prints: Prints::default(),
             shared: vec![],
             types: kernel.values.clone(),
             values: vec![Held::Nowhere; kernel.values.len()],

@@ -54,7 +54,7 @@ impl Lowering<'_> {
     }
 
     /// `cvt` with the rounding that the pair needs: none where every value fits.
-    fn cvt(&mut self, d: RegisterId, to: Type, x: RegisterId, from: Type) {
+    pub(super) fn cvt(&mut self, d: RegisterId, to: Type, x: RegisterId, from: Type) {
         let rounding = match (from.is_float(), to.is_float()) {
             (true, false) => Some(W::Rzi),
             (false, true) => Some(W::Rn),

@@ -9,8 +9,8 @@ use warpsmith_types::{Location, Target};
 const TENSOR_MAP: (u64, u32) = (128, 64);
 
 impl Lowering<'_> {
-    /// Declares all; gives the variable of the module that holds shared memory which is sized at launch.
-    pub(super) fn declare(&mut self) -> Result<Option<Variable>, LowerError> {
+    /// Declares all.
+    pub(super) fn declare(&mut self) -> Result<(), LowerError> {
         let kernel = self.kernel;
         if kernel.cluster.is_some() && !self.target.has(Target::SM_90) {
             let (needs, target) = (Target::SM_90, self.target);
@@ -27,13 +27,14 @@ impl Lowering<'_> {
             self.out.shared = kernel.shared_layout().0.iter().map(|&at| (Symbol::Global(0), i64::from(at))).collect();
             // One variable, so that the kernel and not the assembler lays it out.
             let align = kernel.shared.iter().map(|s| s.align).max().unwrap_or(1);
-            return Ok(Some(variable(names.unique("shared"), Linkage::Extern, align.max(16), None)));
+            self.out.globals.push(variable(names.unique("shared"), Linkage::Extern, align.max(16), None));
+            return Ok(());
         }
         self.out.shared = (0..kernel.shared.len()).map(|i| (Symbol::Local(i as u32), 0)).collect();
         let static_variable =
             |s: &SharedVariable| variable(names.unique(&s.name), Linkage::Internal, s.align, Some(u64::from(s.bytes)));
         function.variables.extend(kernel.shared.iter().map(static_variable));
-        Ok(None)
+        Ok(())
     }
 }
 

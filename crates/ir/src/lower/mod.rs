@@ -10,6 +10,7 @@
 //! | `declare` | parameters, shared memory, directives |
 //! | `types` | the PTX types of a value |
 //! | `arithmetic`, `convert`, `memory`, `control` | the operations by family |
+//! | `print` | the driver's `vprintf` |
 //! | `machine`, `inline` | instructions by their names in PTX, PTX text |
 //! | `lines` | `.file` and `.loc` |
 
@@ -22,6 +23,7 @@ mod inline;
 mod lines;
 mod machine;
 mod memory;
+pub(crate) mod print;
 mod types;
 
 #[cfg(test)]
@@ -102,13 +104,14 @@ pub(crate) fn lower_verified(kernel: &Kernel, options: &LowerOptions) -> Result<
         return Err(LowerError::Shared { bytes, limit, target: options.target });
     }
     let mut lowering = Lowering { kernel, target: options.target, out: Builder::new(kernel, options) };
-    let shared = lowering.declare()?;
+    lowering.declare()?;
     lowering.block(&kernel.body)?;
     lowering.finish();
 
-    let Builder { function, lines, .. } = lowering.out;
+    let Builder { function, lines, globals, prints, .. } = lowering.out;
     let mut module = Module::new(options.target.version_floor(), options.target);
-    module.variables.extend(shared);
+    module.variables = globals;
+    module.functions.extend(prints.function());
     module.functions.push(function);
     module.version = module.minimal_version().max(lines.version());
     module.files = lines.files;
@@ -160,6 +163,8 @@ impl Lowering<'_> {
             Op::BreakIf => self.break_if(inst),
             Op::ContinueIf => self.continue_if(inst),
             Op::ExitIf => self.exit_if(inst),
+            Op::Print { format } => self.print(inst, format),
+            Op::Trap => self.trap(),
             Op::Machine(m) => self.machine(inst, m)?,
             Op::Inline(i) => self.inline(inst, i)?,
         }

@@ -12,15 +12,21 @@ use smallvec::smallvec;
 /// Fuses the products of a verified kernel. Those that were fused are left behind, for [`Pass::Dead`](super::Pass::Dead).
 pub(super) fn contract(kernel: &mut Kernel) {
     let mut uses = vec![0; kernel.values.len()];
-    count(&kernel.body, &mut uses);
+    if !count(&kernel.body, &mut uses) {
+        return;
+    }
     rewrite(kernel, &mut Contract { uses });
 }
 
-fn count(block: &Block, uses: &mut [u32]) {
+/// Whether there is a product at all.
+fn count(block: &Block, uses: &mut [u32]) -> bool {
+    let mut products = false;
     for inst in block {
         inst.args.iter().for_each(|v| uses[v.0 as usize] += 1);
-        inst.op.blocks().for_each(|b| count(b, uses));
+        products |= inst.op == Op::Binary(Binary::Mul);
+        inst.op.blocks().for_each(|b| products |= count(b, uses));
     }
+    products
 }
 
 struct Contract {

@@ -63,9 +63,11 @@ fn reads(block: &Block, coming: &mut FxHashSet<RegisterId>) {
 
 /// Takes away the registers that an instruction may read.
 fn forget(machine: &Machine, coming: &mut FxHashSet<RegisterId>) {
-    machine.registers().iter().for_each(|r| {
-        coming.remove(r);
-    });
+    if !coming.is_empty() {
+        machine.each_register(|r| {
+            coming.remove(&r);
+        });
+    }
 }
 
 /// An instruction, numbered in program order.
@@ -132,7 +134,10 @@ impl<'k> Marker<'k> {
             work.extend(node.inst.args.iter().filter_map(|v| self.defined_by[v.0 as usize]));
             match &node.inst.op {
                 Op::Get(r) => work.extend(&self.sets[r.0 as usize]),
-                Op::Machine(m) => work.extend(m.registers().iter().flat_map(|r| &self.sets[r.0 as usize])),
+                Op::Machine(m) => m.each_register(|r| {
+                    let sets = &self.sets[r.0 as usize];
+                    work.extend(sets.iter().filter(|set| !live[**set]));
+                }),
                 _ => {}
             }
         }

@@ -6,13 +6,23 @@
 
 use super::evaluate::integer;
 use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
-use crate::kernel::{Inst, Kernel, Value};
+use crate::kernel::{Block, Inst, Kernel, Value};
 use crate::op::{Binary, Op, Unary};
 use crate::types::Type;
 
 /// Replaces the divisions of a verified kernel whose divisor is known.
-pub(super) fn division(kernel: &mut Kernel) {
-    rewrite(kernel, &mut Division);
+/// Whether there was one.
+pub(super) fn division(kernel: &mut Kernel) -> bool {
+    let found = divides(&kernel.body);
+    if found {
+        rewrite(kernel, &mut Division);
+    }
+    found
+}
+
+fn divides(block: &Block) -> bool {
+    let one = |op: &Op| matches!(op, Op::Binary(Binary::Div | Binary::Rem));
+    block.iter().any(|inst| one(&inst.op) || inst.op.blocks().any(divides))
 }
 
 struct Division;

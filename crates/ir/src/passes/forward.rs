@@ -7,15 +7,19 @@ use crate::kernel::{Block, Kernel, Value};
 use crate::op::Op;
 
 /// Forwards values in a verified kernel.
-pub(super) fn forward(kernel: &mut Kernel) {
-    let mut forward = Forward { alias: (0..kernel.values.len() as u32).map(Value).collect() };
+/// Whether it found one.
+pub(super) fn forward(kernel: &mut Kernel) -> bool {
+    let mut forward = Forward { alias: (0..kernel.values.len() as u32).map(Value).collect(), found: false };
     let mut held = vec![None; kernel.registers.len()];
     forward.block(&mut kernel.body, &mut held);
+    forward.found
 }
 
 struct Forward {
     /// What to read instead of each value.
     alias: Vec<Value>,
+    /// Whether a read became a value.
+    found: bool,
 }
 
 impl Forward {
@@ -29,6 +33,7 @@ impl Forward {
                 Op::Get(r) => match held[r.0 as usize] {
                     Some(v) => {
                         self.alias[inst.results[0].0 as usize] = v;
+                        self.found = true;
                         return false;
                     }
                     None => held[r.0 as usize] = Some(inst.results[0]),
@@ -39,7 +44,7 @@ impl Forward {
                         return false;
                     }
                 }
-                Op::Machine(ref machine) => machine.registers().iter().for_each(|r| held[r.0 as usize] = None),
+                Op::Machine(ref machine) => machine.each_register(|r| held[r.0 as usize] = None),
                 _ => {}
             }
             let is_loop = matches!(inst.op, Op::For { .. } | Op::Loop { .. });
@@ -63,7 +68,7 @@ fn writes(block: &Block, into: &mut Vec<usize>) {
     for inst in block {
         match &inst.op {
             Op::Set(r) => into.push(r.0 as usize),
-            Op::Machine(machine) => into.extend(machine.registers().iter().map(|r| r.0 as usize)),
+            Op::Machine(machine) => machine.each_register(|r| into.push(r.0 as usize)),
             _ => {}
         }
         inst.op.blocks().for_each(|b| writes(b, into));

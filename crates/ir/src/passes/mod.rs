@@ -5,6 +5,7 @@
 //! What may not be kept is not done: a NaN is never folded, because PTX leaves its payload open or makes it canonical.
 
 mod address;
+mod bounds;
 mod contract;
 mod dead;
 mod division;
@@ -110,20 +111,21 @@ impl Pass {
         }
     }
 
-    /// Runs it on a kernel that is known to be valid, which it stays.
-    fn apply(self, kernel: &mut Kernel) {
+    /// Runs it on a kernel that is known to be valid, which it stays. Whether [`Pass::Fold`] may find more after it.
+    fn apply(self, kernel: &mut Kernel) -> bool {
         match self {
             Pass::Contract => contract::contract(kernel),
             Pass::Unroll => unroll::unroll(kernel),
             Pass::Fold => fold::fold(kernel),
-            Pass::Forward => forward::forward(kernel),
-            Pass::Division => division::division(kernel),
+            Pass::Forward => return forward::forward(kernel),
+            Pass::Division => return division::division(kernel),
             Pass::Address => address::address(kernel),
             Pass::Number => number::number(kernel),
             Pass::Hoist => hoist::hoist(kernel),
-            Pass::Strength => strength::strength(kernel),
+            Pass::Strength => return strength::strength(kernel),
             Pass::Dead => dead::dead(kernel),
         }
+        matches!(self, Pass::Contract | Pass::Unroll)
     }
 }
 
@@ -135,7 +137,18 @@ pub fn optimize(kernel: &mut Kernel) {
 }
 
 pub(crate) fn optimize_verified(kernel: &mut Kernel) {
-    Pass::ORDER.iter().for_each(|pass| pass.apply(kernel));
+    // Folding looks at every instruction: again only where a pass has left something to find.
+    let mut unfolded = true;
+    for pass in Pass::ORDER {
+        match pass {
+            Pass::Fold if !unfolded => {}
+            Pass::Fold => {
+                pass.apply(kernel);
+                unfolded = false;
+            }
+            pass => unfolded |= pass.apply(kernel),
+        }
+    }
 }
 
 #[cfg(test)]

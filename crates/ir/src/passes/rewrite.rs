@@ -34,7 +34,7 @@ pub(super) fn rewrite(kernel: &mut Kernel, rule: &mut impl Rule) {
         kernel,
         alias: (0..values as u32).map(Value).collect(),
         definitions: vec![None; values],
-        out: vec![],
+        out: Vec::with_capacity(body.len()),
         at: LocationId::NONE,
     };
     rewriter.walk(body, rule);
@@ -76,7 +76,7 @@ impl Rewriter<'_> {
 
     fn keep(&mut self, mut inst: Inst, rule: &mut impl Rule) {
         for inner in inst.op.blocks_mut() {
-            let around = std::mem::take(&mut self.out);
+            let around = std::mem::replace(&mut self.out, Vec::with_capacity(inner.len()));
             rule.enter();
             self.walk(std::mem::take(inner), rule);
             rule.leave();
@@ -94,6 +94,11 @@ impl Rewriter<'_> {
             self.definitions[result.0 as usize] = Some(Definition { op: inst.op.clone(), args: inst.args.clone() });
         }
         self.out.push(inst);
+    }
+
+    /// Threads in a block, where every launch has the same number.
+    pub(super) fn block(&self) -> Option<[u32; 3]> {
+        self.kernel.block
     }
 
     pub(super) fn type_of(&self, v: Value) -> Type {

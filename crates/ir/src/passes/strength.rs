@@ -21,10 +21,21 @@ const MIN_OPERATIONS: usize = 2;
 const MAX_OPERATIONS: usize = 16;
 
 /// Reduces the addresses of the loops of a verified kernel.
-pub(super) fn strength(kernel: &mut Kernel) {
+/// Whether there were any.
+pub(super) fn strength(kernel: &mut Kernel) -> bool {
+    if !counts(&kernel.body) {
+        return false;
+    }
     let mut body = std::mem::take(&mut kernel.body);
+    let registers = kernel.registers.len();
     Strength { kernel, definitions: FxHashMap::default() }.block(&mut body);
     kernel.body = body;
+    kernel.registers.len() > registers
+}
+
+/// Whether there is a `for`.
+fn counts(block: &Block) -> bool {
+    block.iter().any(|inst| matches!(inst.op, Op::For { .. }) || inst.op.blocks().any(counts))
 }
 
 /// An operation and its operands.

@@ -18,11 +18,19 @@ const MAX_INSTRUCTIONS: usize = 1 << 16;
 
 /// Unrolls the loops of a verified kernel.
 pub(super) fn unroll(kernel: &mut Kernel) {
+    if !wanted(&kernel.body) {
+        return;
+    }
     let mut body = std::mem::take(&mut kernel.body);
     // A copy that is a loop of its own nests once more.
     let nests = depth(&body) * 2 < MAX_DEPTH;
     Unroll { kernel, constants: FxHashMap::default(), nests, at: LocationId::NONE }.block(&mut body);
     kernel.body = body;
+}
+
+/// Whether an author asks for it, if only once a trip: that is forgotten, too.
+fn wanted(block: &Block) -> bool {
+    block.iter().any(|inst| matches!(inst.op, Op::For { unroll: Some(_), .. }) || inst.op.blocks().any(wanted))
 }
 
 fn depth(block: &Block) -> usize {

@@ -332,6 +332,13 @@ impl Parser {
                 self.eat(',');
                 Op::Set(register)
             }
+            "print" => match self.advance() {
+                Kind::Quoted(format) => Op::Print { format },
+                _ => {
+                    self.next = here + 1;
+                    return self.expected("a format in quotes");
+                }
+            },
             "inline" => Op::Inline(Box::new(self.inline()?)),
             "for" => {
                 let index = self.typed()?;

@@ -141,6 +141,10 @@ impl Kernel {
                 if *guarded { f.write_str(" if") } else { Ok(()) }?;
                 condition.iter().try_for_each(|v| write!(f, " {v}"))
             }
+            Op::Print { format } => {
+                f.write_char(' ')?;
+                quoted(format, f)
+            }
             Op::Inline(inline) => {
                 let effect = EFFECTS.iter().find(|(e, _)| *e == inline.effect).map_or("", |(_, name)| name);
                 write!(f, " {effect} ")?;

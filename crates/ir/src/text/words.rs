@@ -22,6 +22,7 @@ pub(super) fn simple(word: &str) -> Option<Op> {
         "break_if" => Op::BreakIf,
         "continue_if" => Op::ContinueIf,
         "exit_if" => Op::ExitIf,
+        "trap" => Op::Trap,
         _ => return dotted(word).or_else(|| arithmetic(word)),
     };
     Some(op)

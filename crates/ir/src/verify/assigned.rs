@@ -70,7 +70,7 @@ impl Walk {
                 Some(none) => *none = Some(written.clone()),
                 None => {}
             },
-            Op::Machine(machine) if !machine.registers().is_empty() => self.machine(inst, machine, written),
+            Op::Machine(machine) if machine.has_registers() => self.machine(inst, machine, written),
             _ => {}
         }
     }
@@ -114,7 +114,7 @@ fn accumulators(block: &Block, found: &mut [bool]) {
     for inst in block {
         match &inst.op {
             Op::Machine(machine) if machine.effect() == Effect::Asynchronous => {
-                machine.registers().iter().for_each(|r| write(*r, found));
+                machine.each_register(|r| write(r, found));
             }
             op => op.blocks().for_each(|b| accumulators(b, found)),
         }

@@ -2,6 +2,7 @@
 
 use super::{MAX_SHARED, Verifier};
 use crate::kernel::{LocationId, MAX_SHARED_ALIGN, Param};
+use crate::lower::print::VPRINTF;
 use crate::types::Type;
 use warpsmith_types::Diagnostic;
 
@@ -12,6 +13,9 @@ impl Verifier<'_> {
         let kernel = self.kernel;
         if !is_identifier(&kernel.name) {
             self.error(format!("the kernel's name `{}` is no PTX identifier", kernel.name), NOWHERE);
+        }
+        if kernel.name == VPRINTF {
+            self.error(format!("a kernel can not be called `{VPRINTF}`: that is the driver's"), NOWHERE);
         }
         self.directives();
         kernel.params.iter().for_each(|p| self.param(p));

@@ -11,8 +11,9 @@
 //! - has the operands and results that its operation takes, in number and type, and only such values, registers,
 //!   parameters and shared variables as exist;
 //! - reads values that are defined before it in its own block or in one around it; each value is defined once;
-//! - as a constant or a fill, has no bits beyond its type; as a `for`, does not step by 0; as a `break_if` or `continue_if`, is in
-//!   a loop.
+//! - as a constant or a fill, has no bits beyond its type; as a `for`, does not step by 0; as a `break_if` or
+//!   `continue_if`, is in a loop;
+//! - as a `print`, has a format of C's `printf` that fits its operands.
 //!
 //! Each access to memory:
 //! - moves 1, 2 or 4 elements of one type, at most 16 bytes; or, in global memory, 8 elements of 32 bits or 4 of 64;
@@ -31,6 +32,7 @@
 mod alignment;
 mod assigned;
 mod declarations;
+mod format;
 mod machine;
 mod pending;
 mod signature;
@@ -40,6 +42,7 @@ mod uniformity;
 mod tests;
 
 use crate::kernel::{Block, Inst, Kernel, LocationId, Value};
+use crate::machine::{Machine, Slot};
 use crate::op::{Op, Space};
 use crate::types::{Type, memory};
 use alignment::Alignment;
@@ -67,6 +70,7 @@ pub fn verify(kernel: &Kernel) -> Result<(), Report> {
         alignment: Alignment::new(kernel),
         loops: 0,
         diagnostics: vec![],
+        last: None,
     };
     verifier.declarations();
     if verifier.collect(&kernel.body, 0) {
@@ -105,7 +109,12 @@ struct Verifier<'k> {
     /// Loops around the instruction at hand.
     loops: usize,
     diagnostics: Vec<Diagnostic>,
+    /// The last instruction of PTX that was right, with the types of its operands and results: products repeat.
+    last: Option<(&'k Machine, Types, Types)>,
 }
+
+/// Types of operands or results.
+type Types = SmallVec<[Type; 4]>;
 
 impl<'k> Verifier<'k> {
     fn error(&mut self, message: impl Into<String>, at: LocationId) -> &mut Diagnostic {
@@ -218,9 +227,14 @@ impl<'k> Verifier<'k> {
         false
     }
 
-    fn signature(&mut self, inst: &Inst) -> bool {
-        let types = |values: &[Value]| values.iter().map(|&v| self.kernel.type_of(v)).collect::<SmallVec<[Type; 4]>>();
+    fn signature(&mut self, inst: &'k Inst) -> bool {
+        let types = |values: &[Value]| values.iter().map(|&v| self.kernel.type_of(v)).collect::<Types>();
         let (args, results) = (types(&inst.args), types(&inst.results));
+        if let (Op::Machine(machine), Some((last, last_args, last_results))) = (&inst.op, &self.last)
+            && (&**machine, &args, &results) == (last, last_args, last_results)
+        {
+            return true;
+        }
         let problem = match signature::check(self.kernel, &inst.op, &args, &results) {
             Err(problem) => Some(problem),
             Ok(()) => match inst.op {
@@ -236,7 +250,14 @@ impl<'k> Verifier<'k> {
                 _ => None,
             },
         };
-        let Some(problem) = problem else { return true };
+        let Some(problem) = problem else {
+            if let Op::Machine(machine) = &inst.op
+                && machine.operands.iter().any(|slot| matches!(slot, Slot::Vector(_)))
+            {
+                self.last = Some((machine, args, results));
+            }
+            return true;
+        };
         match inst.args.first() {
             Some(&v) => self.error_about(problem, inst.location, v, "its first operand is defined here"),
             None => {

@@ -13,7 +13,7 @@ use super::Verifier;
 use crate::kernel::{Block, Inst, LocationId, RegisterId};
 use crate::machine::{Immediate, Machine, Modifier, Opcode, Slot, Word};
 use crate::op::Op;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 /// Walks of one loop. More than any program takes: what a walk changes gets fewer each time.
 const MAX_WALKS: usize = 64;
@@ -31,7 +31,7 @@ impl Verifier<'_> {
             return;
         }
         let mut walk = Walk { loops: vec![], reported: FxHashSet::default(), found: vec![] };
-        walk.block(&self.kernel.body, &mut State::default());
+        walk.block(&self.kernel.body, &mut State { owned: vec![None; self.kernel.registers.len()] });
         for Access { register, at, owner } in walk.found {
             let made = first_write(&self.kernel.body, register);
             let help = match owner.age {
@@ -63,20 +63,20 @@ struct Owner {
 /// What is owned at a place of the program.
 #[derive(Clone, Default)]
 struct State {
-    owned: FxHashMap<RegisterId, Owner>,
+    /// By register.
+    owned: Vec<Option<Owner>>,
 }
 
 impl State {
     /// Where two ways meet. Whether it became more.
     fn join(&mut self, other: &State) -> bool {
         let mut grew = false;
-        for (register, owner) in &other.owned {
-            let ours = self.owned.entry(*register).or_insert_with(|| {
-                grew = true;
-                *owner
-            });
-            if owner.age < ours.age {
-                *ours = *owner;
+        self.owned.resize(self.owned.len().max(other.owned.len()), None);
+        for (ours, theirs) in self.owned.iter_mut().zip(&other.owned) {
+            if let Some(owner) = theirs
+                && ours.is_none_or(|o| owner.age < o.age)
+            {
+                *ours = Some(*owner);
                 grew = true;
             }
         }
@@ -84,11 +84,15 @@ impl State {
     }
 
     fn commit(&mut self) {
-        self.owned.values_mut().for_each(|o| o.age = (o.age + 1).min(MAX_AGE));
+        self.owned.iter_mut().flatten().for_each(|o| o.age = (o.age + 1).min(MAX_AGE));
     }
 
     fn wait(&mut self, left: i64) {
-        self.owned.retain(|_, o| i64::from(o.age) < left);
+        self.owned.iter_mut().for_each(|o| *o = o.filter(|o| i64::from(o.age) < left));
+    }
+
+    fn owner(&self, r: RegisterId) -> Option<Owner> {
+        self.owned.get(r.0 as usize).copied().flatten()
     }
 }
 
@@ -178,7 +182,7 @@ impl Walk {
         {
             state.wait(left);
         }
-        machine.registers().iter().for_each(|r| self.touch(*r, inst.location, state));
+        machine.each_register(|r| self.touch(r, inst.location, state));
     }
 
     fn product(&mut self, inst: &Inst, machine: &Machine, state: &mut State) {
@@ -189,19 +193,21 @@ impl Walk {
             for (element, slot) in parts.iter().enumerate() {
                 let Slot::Register(r) = slot else { continue };
                 let part = shape.filter(|_| i == 0).map(|shape| (shape, element));
-                if state.owned.get(r).is_some_and(|owner| owner.part != part) {
+                if state.owner(*r).is_some_and(|owner| owner.part != part) {
                     self.touch(*r, inst.location, state);
                 }
-                state.owned.insert(*r, Owner { part, age: OPEN, at: inst.location });
+                if let Some(owner) = state.owned.get_mut(r.0 as usize) {
+                    *owner = Some(Owner { part, age: OPEN, at: inst.location });
+                }
             }
         }
     }
 
     fn touch(&mut self, register: RegisterId, at: LocationId, state: &State) {
-        if let Some(owner) = state.owned.get(&register)
+        if let Some(owner) = state.owner(register)
             && self.reported.insert((owner.at, at))
         {
-            self.found.push(Access { register, at, owner: *owner });
+            self.found.push(Access { register, at, owner });
         }
     }
 }

@@ -12,6 +12,12 @@ pub(super) fn check(kernel: &Kernel, op: &Op, args: &[Type], results: &[Type]) -
     if let Op::Inline(inline) = op {
         return inline.parse(results, args).map(|_| ()).map_err(|e| e.to_string());
     }
+    if let Op::Print { format } = op {
+        return match results {
+            [] => super::format::check(format, args),
+            _ => Err("`print` gives nothing".into()),
+        };
+    }
     let (fits, wants) = rule(kernel, op, args, results);
     if fits {
         return Ok(());
@@ -112,7 +118,8 @@ fn rule(kernel: &Kernel, op: &Op, args: &[Type], results: &[Type]) -> (bool, &'s
         }
         Op::Loop { .. } => (args.is_empty() && results.is_empty(), "and gives nothing"),
         // PTX's table says what they take.
-        Op::Machine(_) | Op::Inline(_) => (true, ""),
+        Op::Machine(_) | Op::Inline(_) | Op::Print { .. } => (true, ""),
+        Op::Trap => (args.is_empty() && results.is_empty(), "and gives nothing"),
         Op::If { .. } | Op::BreakIf | Op::ContinueIf | Op::ExitIf => (args == [Bool] && results.is_empty(), "a bool"),
     }
 }

@@ -196,10 +196,38 @@ impl Builder {
             let sum = self.push(block, Op::Binary(Binary::Add), &[small, n], Some(ty)).unwrap();
             let eight = self.number(block, ty, 8);
             let scaled = self.push(block, Op::Binary(Binary::Mul), &[sum, eight], Some(ty)).unwrap();
-            let term = if self.pick(2) == 0 { scaled } else { eight };
+            let term = match self.pick(4) {
+                0 | 1 => scaled,
+                2 => eight,
+                _ => self.narrow_term(block),
+            };
             address = self.push(block, Op::Binary(Binary::Add), &[address, term], Some(ty)).unwrap();
         }
         address
+    }
+
+    /// A multiple of 8 below 256 whose factor is computed in 16 or 32 bits, and wraps on the way, or does not.
+    fn narrow_term(&mut self, block: &mut Block) -> Value {
+        let (ty, wide) = self.one(&[(Type::U32, Type::U64), (Type::U32, Type::U64), (Type::U16, Type::U32)]);
+        let binary =
+            |b: &mut Builder, block: &mut Block, op, x, y| b.push(block, Op::Binary(op), &[x, y], Some(ty)).unwrap();
+        let index = self.value(block, ty);
+        let seven = self.number(block, ty, 7);
+        let mut index = binary(self, block, Binary::And, index, seven);
+        // A little less than nothing, and a little more than that.
+        let wraps = self.pick(3) == 0;
+        if wraps {
+            let condition = self.value(block, Type::Bool);
+            let [a, b] = [7, 15].map(|n| self.number(block, ty, ty.mask() - n));
+            let most = self.push(block, Op::Select, &[condition, a, b], Some(ty)).unwrap();
+            index = binary(self, block, Binary::Add, index, most);
+        }
+        let n = self.pick(8) + if wraps { 16 } else { 0 };
+        let n = self.number(block, ty, n.into());
+        index = binary(self, block, Binary::Add, index, n);
+        let eight = self.number(block, ty, 8);
+        let term = self.push(block, Op::Binary(Binary::MulWide), &[index, eight], Some(wide)).unwrap();
+        if wide == Type::U64 { term } else { self.push(block, Op::Convert, &[term], Some(Type::U64)).unwrap() }
     }
 
     /// A place in shared memory, 8 bytes before its end at most.

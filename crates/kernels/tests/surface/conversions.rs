@@ -46,7 +46,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Floats to integers are Rust's `as`, but for NaN: 0 from 32 bits to 32 or fewer, else the sign's bit alone.
 macro_rules! truncated {
-    ($all:ident; $($a:ident $ha:ty => $($method:ident $b:ident $hb:ty, $nan:expr);*;)*) => {$($(
+    ($all:ident; $($a:ident $ha:ty => [$($method:ident $b:ident $hb:ty, $nan:expr);*];)*) => {$($(
         $all.push(unary::<$a, $b, $ha, $hb>(
             concat!(stringify!($a), " to ", stringify!($b)),
             words::<$ha>(32),
@@ -59,12 +59,12 @@ macro_rules! truncated {
 fn from_floats() -> Vec<Case> {
     let mut all = vec![];
     truncated! { all;
-        F32 f32 => u8 U8 u8, 0; i8 I8 i8, 0; u16 U16 u16, 0; i16 I16 i16, 0; u32 U32 u32, 0; i32 I32 i32, 0;
-            u64 U64 u64, 1 << 63; i64 I64 i64, i64::MIN;
+        F32 f32 => [u8 U8 u8, 0; i8 I8 i8, 0; u16 U16 u16, 0; i16 I16 i16, 0; u32 U32 u32, 0; i32 I32 i32, 0;
+            u64 U64 u64, 1 << 63; i64 I64 i64, i64::MIN];
     }
     truncated! { all;
-        F64 f64 => u8 U8 u8, 128; i8 I8 i8, i8::MIN; u16 U16 u16, 1 << 15; i16 I16 i16, i16::MIN; u32 U32 u32, 1 << 31;
-            i32 I32 i32, i32::MIN; u64 U64 u64, 1 << 63; i64 I64 i64, i64::MIN;
+        F64 f64 => [u8 U8 u8, 128; i8 I8 i8, i8::MIN; u16 U16 u16, 1 << 15; i16 I16 i16, i16::MIN; u32 U32 u32, 1 << 31;
+            i32 I32 i32, i32::MIN; u64 U64 u64, 1 << 63; i64 I64 i64, i64::MIN];
     }
     all.extend([
         unary::<F32, F64, f32, f64>("F32 to F64", words::<f32>(32), |x| x.f64(), f64::from),
@@ -74,7 +74,7 @@ fn from_floats() -> Vec<Case> {
 }
 
 /// Of a NaN as binary64 only the sign is kept.
-fn narrowed<T: Element>(name: &str, f: fn(F64) -> T, right: fn(f64) -> u16, nan: u16) -> Case {
+fn narrowed<T: Element + 'static>(name: &str, f: fn(F64) -> T, right: fn(f64) -> u16, nan: u16) -> Case {
     let body = move |a: &CaseParams| {
         let i = Dim::from(thread_idx().x);
         a.y.at::<T>((i,)).store(f(a.x.at::<F64>((i,)).load()));

@@ -104,7 +104,6 @@ fn barriers() -> Vec<Case> {
             },
             |x, y| assert_eq!(x, y),
         )
-        .on(hopper)
         .launch(Launch::grid(1).block(32).pdl()),
         Case::new(
             "sleep and spin",

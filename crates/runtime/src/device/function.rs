@@ -150,6 +150,8 @@ pub struct LaunchOutcome {
     pub instructions: Option<u64>,
     /// What the sanitizer found; always empty on a card.
     pub findings: Vec<Diagnostic>,
+    /// What the kernel printed on the emulator. A card's messages go to the process's standard output.
+    pub printed: String,
 }
 
 impl LaunchOutcome {

@@ -31,7 +31,7 @@ impl BlockRaces {
         self.warps.clear();
         self.warps.extend((0..warps).map(|n| WarpClock::new(block, n as u16)));
         self.shadow.prepare(bytes, launch);
-        self.shadow.clear();
+        self.shadow.forget();
         self.flags.clear();
         self.barriers = Default::default();
         self.mbarriers.clear();

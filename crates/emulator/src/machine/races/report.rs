@@ -102,7 +102,8 @@ impl Core<'_> {
         if touch.constant || old.touch.constant {
             return "memory that a kernel reads through `.nc` must not change while it runs".into();
         }
-        if old.tick == Group::PENDING {
+        // What a copy reads, it may read until a thread waits, however early it was done here.
+        if old.tick == Group::PENDING || old.touch.asynchronous && !old.touch.writes && old.warps == 1 {
             return match self.program.code.get(old.pc as usize).map(|i| i.action) {
                 Some(Action::Bulk(_) | Action::WriteAsync(_)) if old.touch.writes => {
                     format!("the copy of {} is under way: no wait for its mbarrier comes between", self.line(old.pc))
@@ -117,13 +118,19 @@ impl Core<'_> {
             };
         }
         let here = peers.number;
+        let (a, b) = (self.line(old.pc), self.line(pc));
+        if touch.strong.is_some() && old.touch.strong.is_some() {
+            return format!("the accesses of {a} and {b} are strong, but their scopes or sizes do not fit each other");
+        }
         if old.block == here && u32::from(old.warp) == warp && old.warps == 1 {
             return format!(
                 "no `.sync` instruction that names lanes {old_lane} and {lane} of warp {warp} comes between"
             );
         }
-        let hints = peers.races.as_ref().and_then(|r| r.warps.get(warp as usize)).map(|w| w.hints.as_slice());
-        let hint = hints.unwrap_or_default().iter().rev().find(|h| h.block == old.block || old.block != here);
+        // What this warp saw of flags, or another of its block that it has met.
+        let warps = peers.races.iter().flat_map(|r| r.warps.get(warp as usize).into_iter().chain(&r.warps));
+        let mut hints = warps.flat_map(|w| w.hints.iter().rev());
+        let hint = hints.find(|h| h.block == old.block || old.block != here);
         if let Some(h) = hint {
             let (write, read) = (self.line(h.write), self.line(h.read));
             let [x, y, z] = self.block_of(h.block);
@@ -142,10 +149,6 @@ impl Core<'_> {
                     format!("the scope {} of {read} does not include block ({x}, {y}, {z})", scope.name())
                 }
             };
-        }
-        let (a, b) = (self.line(old.pc), self.line(pc));
-        if touch.strong.is_some() && old.touch.strong.is_some() {
-            return format!("the accesses of {a} and {b} are strong, but their scopes or sizes do not fit each other");
         }
         if usize::from(old.warp) >= self.shape.warps() as usize {
             return format!("the copy of {a} has landed, but this thread has not waited for its mbarrier");

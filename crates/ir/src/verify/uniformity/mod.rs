@@ -58,8 +58,9 @@ fn problems(kernel: &Kernel) -> Vec<Problem> {
         walk.changed = false;
         walk.next_loop = 0;
         walk.problems.clear();
-        let state = State { registers: vec![Level::Block; kernel.registers.len()], exited: None, written: vec![] };
-        walk.block(&kernel.body, &mut state.clone());
+        let count = kernel.registers.len();
+        let mut state = State { registers: vec![Level::Block; count], exited: None, written: vec![false; count] };
+        walk.block(&kernel.body, &mut state);
     }
     vec![]
 }
@@ -70,8 +71,8 @@ struct State {
     registers: Vec<Level>,
     /// Which threads may be gone, and where they went.
     exited: Option<(Level, LocationId)>,
-    /// Registers that were written since the block began.
-    written: Vec<RegisterId>,
+    /// Which registers were written since the block began.
+    written: Vec<bool>,
 }
 
 impl State {
@@ -89,13 +90,21 @@ impl State {
     }
 
     /// Threads that come here by different ways may have written different things.
-    fn meet(&mut self, ways: Level, written: Vec<RegisterId>) {
-        for r in &written {
-            if let Some(level) = self.registers.get_mut(r.0 as usize) {
-                *level = (*level).max(ways);
-            }
+    fn meet(&mut self, ways: Level, written: &[bool]) {
+        for (level, _) in self.registers.iter_mut().zip(written).filter(|(_, w)| **w) {
+            *level = (*level).max(ways);
         }
-        self.written.extend(written);
+        self.wrote(written);
+    }
+
+    fn wrote(&mut self, written: &[bool]) {
+        self.written.iter_mut().zip(written).for_each(|(a, b)| *a |= b);
+    }
+
+    /// The same where a block begins.
+    fn inside(&self) -> State {
+        let written = vec![false; self.written.len()];
+        State { registers: self.registers.clone(), exited: self.exited, written }
     }
 }
 
@@ -183,7 +192,9 @@ impl Walk<'_> {
         if let Some(place) = state.registers.get_mut(r.0 as usize) {
             *place = level;
         }
-        state.written.push(r);
+        if let Some(written) = state.written.get_mut(r.0 as usize) {
+            *written = true;
+        }
     }
 
     /// Which threads are together, by the controls from one on.
@@ -198,13 +209,13 @@ impl Walk<'_> {
         let own = self.controls.len();
         self.controls.push(Control { level, at: inst.location, balanced });
         let mut after: Option<State> = None;
-        let (mut written, mut continued) = (vec![], vec![]);
+        let (mut written, mut continued) = (vec![false; state.written.len()], vec![]);
         for arm in arms {
-            let mut inside = State { written: vec![], ..state.clone() };
+            let mut inside = state.inside();
             self.block(arm, &mut inside);
             // Who goes on with the next trip in one arm was not in the other, and is not behind both.
             continued.extend(self.controls.drain(own + 1..));
-            written.append(&mut inside.written);
+            written.iter_mut().zip(&inside.written).for_each(|(a, b)| *a |= b);
             match &mut after {
                 Some(after) => after.join(&inside),
                 None => after = Some(inside),
@@ -215,7 +226,7 @@ impl Walk<'_> {
         if let Some(after) = after {
             (state.registers, state.exited) = (after.registers, after.exited);
         }
-        state.meet(level, written);
+        state.meet(level, &written);
     }
 
     fn repeat(&mut self, inst: &Inst, trips: Level, body: &Block, state: &mut State) {
@@ -231,7 +242,7 @@ impl Walk<'_> {
         let own = self.controls.len();
         self.frames.push(Frame { id, control: own + 1, left: None, again: None });
         self.controls.push(Control { level, at: inst.location, balanced: false });
-        let mut inside = State { written: vec![], ..state.clone() };
+        let mut inside = state.inside();
         self.block(body, &mut inside);
         let continued = self.control(own + 1);
         self.controls.truncate(own);
@@ -241,7 +252,7 @@ impl Walk<'_> {
         if let Some(again) = frame.as_ref().and_then(|f| f.again.as_ref()) {
             inside.join(again);
         }
-        inside.meet(continued, written.clone());
+        inside.meet(continued, &written);
         state.join(&inside);
         let known = &mut self.loops[id];
         let grew = known.back.as_ref().is_none_or(|back| {
@@ -249,13 +260,13 @@ impl Walk<'_> {
             more || state.exited.map(|e| e.0) > back.exited.map(|e| e.0)
         });
         if grew {
-            known.back = Some(State { written: vec![], ..state.clone() });
+            known.back = Some(state.inside());
             self.changed = true;
         }
         if let Some(left) = frame.and_then(|f| f.left) {
             state.join(&left);
         }
-        state.meet(self.loops[id].leaves.max(trips), written);
+        state.meet(self.loops[id].leaves.max(trips), &written);
     }
 
     fn leave(&mut self, inst: &Inst, state: &State) {
@@ -289,9 +300,8 @@ impl Walk<'_> {
     }
 
     fn machine(&mut self, inst: &Inst, machine: &Machine, state: &mut State) {
-        let registers = machine.registers();
-        let level = |r: &RegisterId| state.registers.get(r.0 as usize).copied().unwrap_or(Level::Lane);
-        let read = registers.iter().map(level).max().unwrap_or(Level::Block);
+        let mut read = Level::Block;
+        machine.each_register(|r| read = read.max(state.registers.get(r.0 as usize).copied().unwrap_or(Level::Lane)));
         if is_block_barrier(machine) {
             self.whole_block(inst, state);
         } else if machine.convergence() == Convergence::Aligned {
@@ -299,7 +309,7 @@ impl Walk<'_> {
         }
         self.levels.define(inst, read);
         let after = self.levels.of_all(&inst.args).max(read).of_condition();
-        registers.iter().for_each(|r| self.set(*r, after, state));
+        machine.each_register(|r| self.set(r, after, state));
     }
 
     /// Something that all threads of the block must come to.

@@ -144,11 +144,12 @@ impl Backend for Emulated {
 
     fn replay(&self, graph: GraphHandle, _kernels: &Arc<str>, _stream: StreamHandle) -> Result<LaunchOutcome, Error> {
         let work = self.graphs().get(&graph.0).cloned();
-        let mut all = LaunchOutcome { instructions: Some(0), findings: vec![] };
+        let mut all = LaunchOutcome { instructions: Some(0), ..LaunchOutcome::default() };
         for work in work.iter().flat_map(|w| w.iter()) {
             let outcome = self.machine.run(work)?;
             all.instructions = Some(all.instructions.unwrap_or(0) + outcome.instructions.unwrap_or(0));
             all.findings.extend(outcome.findings);
+            all.printed.push_str(&outcome.printed);
         }
         Ok(all)
     }

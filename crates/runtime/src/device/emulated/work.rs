@@ -73,6 +73,7 @@ impl Machine {
                 return Ok(LaunchOutcome {
                     instructions: Some(outcome.instructions),
                     findings: outcome.findings.iter().map(|f| f.diagnostic()).collect(),
+                    printed: outcome.printed,
                 });
             }
         }
