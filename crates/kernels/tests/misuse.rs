@@ -160,7 +160,7 @@ fn a_barrier_where_threads_have_parted() {
         when(thread_idx().x.lt(40), || sync_threads());
         a.y.at::<F32>((0, 0)).store(1.0);
     });
-    contains(&barrier, &["barrier", "diver"]);
+    contains(&barrier, &["this `barrier` waits for all threads of the block, and not all of them come to it"]);
     let vote = said(|a| {
         when(lane_idx().lt(7), || {
             let any = sync_threads_any(thread_idx().x.eq(3));

@@ -30,6 +30,16 @@ impl Location {
     pub fn new(file: impl Into<Arc<str>>, line: u32, column: u32) -> Location {
         Location { file: file.into(), line, column, inlined_at: None }
     }
+
+    /// The place, and the calls of helpers that led to it: the last is the author's.
+    pub fn with_calls(&self) -> String {
+        let (mut text, mut place) = (self.to_string(), self);
+        while let Some(call) = &place.inlined_at {
+            text.push_str(&format!(", in `{}` called at {}", call.function, call.at));
+            place = &call.at;
+        }
+        text
+    }
 }
 
 impl From<&std::panic::Location<'_>> for Location {

@@ -59,7 +59,7 @@ pub enum LowerError {
     #[error("{0}")]
     Invalid(Report),
     /// The target has no such instruction.
-    #[error("{what} needs {needs}, and the target is {target}{}", at.as_ref().map(|l| format!(" ({l})")).unwrap_or_default())]
+    #[error("{what} needs {needs}, and the target is {target}{}", at.as_ref().map(|l| format!(" ({})", l.with_calls())).unwrap_or_default())]
     Unsupported {
         /// What was asked for.
         what: String,

@@ -87,7 +87,13 @@ fn products_of_whole_tiles_and_of_edges() {
         for (i, c) in c.iter().enumerate() {
             let (row, column) = (&a[i / n * k..][..k], &b[i % n * k..][..k]);
             let sum: f64 = row.iter().zip(column).map(|(a, b)| wide(a) * wide(b)).sum();
-            assert_eq!(*c, warpsmith::types::convert::f32_to_bf16(sum as f32), "[{}, {}] of {m} × {n} × {k}", i / n, i % n);
+            assert_eq!(
+                *c,
+                warpsmith::types::convert::f32_to_bf16(sum as f32),
+                "[{}, {}] of {m} × {n} × {k}",
+                i / n,
+                i % n
+            );
         }
     }
 }
