@@ -63,7 +63,7 @@ impl TmaTensor {
             mistake(message, &[], "give one extent a mode; TMA takes 1 to 5");
         } else if extents.iter().any(|n| !(1..=256).contains(n)) {
             mistake(format!("a box of {extents:?}"), &[], "each extent is 1 to 256");
-        } else if row % 16 != 0 || (span > 0 && row > span) {
+        } else if !row.is_multiple_of(16) || (span > 0 && row > span) {
             let message = format!("rows of a box have {row} bytes, and the swizzle spans {span}");
             mistake(message, &[], "a multiple of 16, and no more than the span of the swizzle");
         } else if tensor.align % 16 != 0

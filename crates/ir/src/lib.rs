@@ -25,6 +25,7 @@ pub mod lower;
 pub mod machine;
 pub mod op;
 pub mod passes;
+mod special;
 pub mod text;
 pub mod types;
 mod verified;

@@ -135,7 +135,15 @@ impl Parts {
 
     fn push(self, builder: &mut Builder) {
         let args: Vec<Value> = self.args.iter().map(|&t| builder.values[t as usize]).collect();
+        let product = self.machine.has(Word::MmaAsync);
         builder.push(Op::Machine(Box::new(self.machine)), &args, &self.results);
+        // The next one uses the same registers.
+        if product {
+            let wait = Machine::new("wgmma.wait_group.sync.aligned").unwrap().with(Slot::number(0));
+            for machine in [Machine::new("wgmma.commit_group.sync.aligned").unwrap(), wait] {
+                builder.push(Op::Machine(Box::new(machine)), &[], &[]);
+            }
+        }
     }
 }
 

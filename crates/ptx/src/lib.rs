@@ -39,11 +39,13 @@ pub mod module;
 pub mod syntax;
 pub mod table;
 
+mod locations;
 mod parse;
 mod print;
 mod verify;
 
 pub use instruction::{Address, Base, Guard, Immediate, Instruction, Operand, RegisterId};
+pub use locations::Locations;
 pub use module::{
     Directives, File, Function, FunctionKind, InlinedAt, Label, LabelId, Linkage, Module, Parameter, Register,
     SourceLine, Statement, Symbol, Variable,

@@ -125,6 +125,47 @@ fn an_uninitialised_read_of_shared_memory() {
     assert!(said.contains("thread (16, 0, 0)") && said.contains("slots"), "{said}");
 }
 
+/// The line of the outer call in [`Helped::body`].
+const CALL: u32 = line!() + 14;
+
+/// Reads in a helper of a helper what was never written.
+struct Helped;
+
+impl Kernel for Helped {
+    type Args = OutParams;
+    fn name(&self) -> String {
+        "helped".into()
+    }
+    fn launch(&self, _: &OutArgs<'_>) -> Launch {
+        Launch::grid(1).block(32)
+    }
+    fn body(&self, a: OutParams) {
+        let x = outer(&Shared::<F32>::new("slots", 32));
+        a.y.tile([1, 32], (0, 0)).partition(&Tv::rows(1, 32, 1, 1).unwrap(), thread_idx().x).store(Frag::filled(1, x));
+    }
+}
+
+#[track_caller]
+fn outer(slots: &Shared<F32>) -> F32 {
+    helper("outer", || inner(slots) + 1.0)
+}
+
+#[track_caller]
+fn inner(slots: &Shared<F32>) -> F32 {
+    helper("inner", || slots.get(lane_idx()))
+}
+
+#[test]
+fn a_mistake_in_a_helper_names_all_calls_that_led_there() {
+    let device = Device::emulated(Chip::H200);
+    let mut y = DeviceTensor::new(&device, "y", DType::F32, &[1, 32]).unwrap();
+    let outcome = Jit::new(Helped).launch(&OutArgs { y: y.arg_mut() }, &device.default_stream()).unwrap();
+    let said = outcome.findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let places: Vec<&str> = said.lines().filter(|line| line.contains("sanitizer.rs:")).collect();
+    assert_eq!(places.len(), 3, "{said}");
+    assert!(places[2].contains(&format!("sanitizer.rs:{CALL}:")), "{said}");
+}
+
 #[test]
 fn a_misaligned_access() {
     let device = Device::emulated(Chip::H200);

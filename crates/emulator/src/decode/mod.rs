@@ -37,11 +37,10 @@ use crate::program::{
 use layout::Layout;
 use operands::Slot;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use warpsmith_ptx as ptx;
-use warpsmith_ptx::{Modifier, Module, Opcode, Operand, SourceLine, SpecialRegister, Statement, Type, Word};
-use warpsmith_types::{Inlined, Location};
+use warpsmith_ptx::{Locations, Modifier, Module, Opcode, Operand, SourceLine, SpecialRegister, Statement, Type, Word};
+use warpsmith_types::Location;
 
 /// A register by its file and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +90,7 @@ pub(crate) struct Decoder<'m> {
     named: Vec<(Register, String)>,
     locations: Vec<Location>,
     known_locations: FxHashMap<Location, u32>,
+    sources: Locations,
     here: Origin,
     guard: Guard,
     reads: Vec<Register>,
@@ -147,6 +147,7 @@ impl<'m> Decoder<'m> {
             named: vec![],
             locations: vec![],
             known_locations: FxHashMap::default(),
+            sources: Locations::new(module),
             here: Origin::default(),
             guard: Guard::ALWAYS,
             reads: vec![],
@@ -278,15 +279,7 @@ impl<'m> Decoder<'m> {
     }
 
     fn source(&mut self, line: &SourceLine) -> u32 {
-        let file = |index: u32| -> Arc<str> {
-            let path = self.module.files.iter().find(|f| f.index == index).map(|f| f.path.as_str());
-            path.unwrap_or("<unknown>").into()
-        };
-        let mut location = Location::new(file(line.file), line.line, line.column);
-        if let Some(call) = &line.inlined_at {
-            let at = Location::new(file(call.file), call.line, call.column);
-            location.inlined_at = Some(Arc::new(Inlined { function: call.function.as_str().into(), at }));
-        }
+        let location = self.sources.read(line);
         let next = self.locations.len() as u32 + 1;
         let number = *self.known_locations.entry(location.clone()).or_insert(next);
         if number == next {

@@ -26,6 +26,7 @@
 //! `%4: bool = ptx.mbarrier.try_wait.parity.shared::cta.b64 %4, [%0 + 8], %2`. Parsing what was printed gives the kernel again; only its table of locations is renumbered in
 //! order of use.
 
+mod head;
 mod lexer;
 mod literal;
 mod machine;

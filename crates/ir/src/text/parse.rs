@@ -4,7 +4,7 @@ use super::TextError;
 use super::lexer::{Kind, Token, tokens};
 use super::literal;
 use super::words::simple;
-use crate::kernel::{Block, Inst, Kernel, LocationId, Param, Pointer, RegisterId, SharedId, SharedVariable, Value};
+use crate::kernel::{Block, Inst, Kernel, LocationId, RegisterId, SharedId, Value};
 use crate::op::{Op, Special};
 use crate::types::Type;
 use crate::verify::MAX_DEPTH;
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Kernel, TextError> {
 pub(super) struct Parser {
     tokens: Vec<Token>,
     pub(super) next: usize,
-    kernel: Kernel,
+    pub(super) kernel: Kernel,
     types: Vec<Option<Type>>,
     places: FxHashMap<Location, LocationId>,
 }
@@ -101,11 +101,11 @@ impl Parser {
         is
     }
 
-    fn keyword(&mut self, word: &str) -> Parsed<()> {
+    pub(super) fn keyword(&mut self, word: &str) -> Parsed<()> {
         if self.eat_word(word) { Ok(()) } else { self.expected(&format!("`{word}`")) }
     }
 
-    fn name(&mut self) -> Parsed<String> {
+    pub(super) fn name(&mut self) -> Parsed<String> {
         match self.peek().clone() {
             Kind::Word(name) | Kind::Quoted(name) => {
                 self.next += 1;
@@ -115,7 +115,7 @@ impl Parser {
         }
     }
 
-    fn number(&mut self) -> Parsed<u32> {
+    pub(super) fn number(&mut self) -> Parsed<u32> {
         match self.peek() {
             Kind::Number(n) => match n.parse() {
                 Ok(n) => {
@@ -128,7 +128,7 @@ impl Parser {
         }
     }
 
-    fn ty(&mut self) -> Parsed<Type> {
+    pub(super) fn ty(&mut self) -> Parsed<Type> {
         let ty = match self.peek() {
             Kind::Word(word) => Type::from_name(word),
             _ => None,
@@ -163,7 +163,7 @@ impl Parser {
     }
 
     /// `%3: f32`
-    fn typed(&mut self) -> Parsed<Value> {
+    pub(super) fn typed(&mut self) -> Parsed<Value> {
         let v = self.value()?;
         self.punctuation(':')?;
         if v.0 >= MAX_VALUES {
@@ -200,88 +200,8 @@ impl Parser {
         }
     }
 
-    fn kernel(&mut self) -> Parsed<()> {
-        self.keyword("kernel")?;
-        self.kernel.name = self.name()?;
-        self.punctuation('(')?;
-        while !self.eat(')') {
-            let name = self.name()?;
-            self.punctuation(':')?;
-            let ty = self.ty()?;
-            let pointer = match self.eat_word("pointer") {
-                true => {
-                    let tensor = self.name()?;
-                    self.keyword("align")?;
-                    Some(Pointer { tensor, align: self.number()? })
-                }
-                false => None,
-            };
-            let tensor_map = self.eat_word("tensor_map");
-            self.kernel.params.push(Param { name, ty, pointer, tensor_map });
-            if !self.is(')') {
-                self.punctuation(',')?;
-            }
-        }
-        if self.eat_word("block") {
-            self.kernel.block = Some(self.extent()?);
-        }
-        if self.eat_word("cluster") {
-            self.kernel.cluster = Some(self.extent()?);
-        }
-        if self.eat_word("max_registers") {
-            self.kernel.max_registers = Some(self.number()?);
-        }
-        if self.eat_word("min_blocks") {
-            self.kernel.min_blocks = Some(self.number()?);
-        }
-        self.punctuation('{')?;
-        self.declarations()?;
-        self.kernel.body = self.block(0)?;
-        match self.peek() {
-            Kind::End => Ok(()),
-            _ => self.expected("the end"),
-        }
-    }
-
-    /// `128, 1, 1`
-    fn extent(&mut self) -> Parsed<[u32; 3]> {
-        let x = self.number()?;
-        self.punctuation(',')?;
-        let y = self.number()?;
-        self.punctuation(',')?;
-        Ok([x, y, self.number()?])
-    }
-
-    fn declarations(&mut self) -> Parsed<()> {
-        loop {
-            if self.eat_word("shared") {
-                let name = self.name()?;
-                self.punctuation(':')?;
-                let bytes = self.number()?;
-                self.keyword("align")?;
-                let align = self.number()?;
-                self.kernel.shared.push(SharedVariable { name, bytes, align });
-            } else if self.eat_word("register") {
-                let expected = self.kernel.registers.len() as u32;
-                if self.register()? != RegisterId(expected) {
-                    return self.fail(format!("registers are declared in order; this should be ${expected}"));
-                }
-                self.punctuation(':')?;
-                let ty = self.ty()?;
-                self.kernel.registers.push(ty);
-            } else if self.eat_word("unused") {
-                self.typed()?;
-                while self.eat(',') {
-                    self.typed()?;
-                }
-            } else {
-                return Ok(());
-            }
-        }
-    }
-
     /// The rest of a block whose brace is open.
-    fn block(&mut self, depth: usize) -> Parsed<Block> {
+    pub(super) fn block(&mut self, depth: usize) -> Parsed<Block> {
         if depth > MAX_DEPTH {
             return self.fail(format!("blocks are nested more than {MAX_DEPTH} deep"));
         }

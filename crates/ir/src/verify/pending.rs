@@ -14,6 +14,7 @@ use crate::kernel::{Block, Inst, LocationId, RegisterId};
 use crate::machine::{Immediate, Machine, Modifier, Opcode, Slot, Word};
 use crate::op::Op;
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 /// Walks of one loop. More than any program takes: what a walk changes gets fewer each time.
 const MAX_WALKS: usize = 64;
@@ -187,6 +188,7 @@ impl Walk {
 
     fn product(&mut self, inst: &Inst, machine: &Machine, state: &mut State) {
         let shape = machine.modifiers.iter().copied().find(|m| m.name().starts_with("m64"));
+        let mut owned: SmallVec<[(RegisterId, Part); 8]> = SmallVec::new();
         // The accumulator comes first; what registers follow are A's.
         for (i, operand) in machine.operands.iter().take(2).enumerate() {
             let Slot::Vector(parts) = operand else { continue };
@@ -196,9 +198,12 @@ impl Walk {
                 if state.owner(*r).is_some_and(|owner| owner.part != part) {
                     self.touch(*r, inst.location, state);
                 }
-                if let Some(owner) = state.owned.get_mut(r.0 as usize) {
-                    *owner = Some(Owner { part, age: OPEN, at: inst.location });
-                }
+                owned.push((*r, part));
+            }
+        }
+        for (r, part) in owned {
+            if let Some(owner) = state.owned.get_mut(r.0 as usize) {
+                *owner = Some(Owner { part, age: OPEN, at: inst.location });
             }
         }
     }

@@ -1,9 +1,8 @@
 //! Which source line a line of PTX came from.
 
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
-use warpsmith_ptx::{Module, SourceLine, Statement};
-use warpsmith_types::{Inlined, Location};
+use warpsmith_ptx::{Locations, Module, Statement};
+use warpsmith_types::Location;
 
 /// The source of each line of a PTX text, with the calls that led there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,14 +14,13 @@ pub struct PtxLines {
 impl PtxLines {
     /// Reads the `.loc`s of a module that was parsed from text.
     pub fn of(module: &Module) -> PtxLines {
-        let files = module.files.iter().map(|f| (f.index, Arc::from(f.path.as_str()))).collect();
-        let mut reader = Reader { files, places: FxHashMap::default() };
+        let mut locations = Locations::new(module);
         let mut lines = FxHashMap::default();
         for function in &module.functions {
             let mut here = None;
             for statement in &function.body {
                 match statement {
-                    Statement::Source(line) => here = Some(reader.location(line)),
+                    Statement::Source(line) => here = Some(locations.read(line)),
                     Statement::Instruction(i) => {
                         if let Some(location) = &here {
                             lines.insert(i.line, location.clone());
@@ -38,38 +36,6 @@ impl PtxLines {
     /// The source of a line, from 1; `None` when it has no instruction or its instruction no `.loc`.
     pub fn at(&self, line: u32) -> Option<&Location> {
         self.lines.get(&line)
-    }
-}
-
-struct Reader {
-    files: FxHashMap<u32, Arc<str>>,
-    /// What the last `.loc` of a place said: `inlined_at` names a place alone, and the calls that led to that one are
-    /// said where it had a `.loc` of its own.
-    places: FxHashMap<(u32, u32, u32), Location>,
-}
-
-impl Reader {
-    fn location(&mut self, line: &SourceLine) -> Location {
-        let mut location = self.place(line.file, line.line, line.column);
-        if let Some(call) = &line.inlined_at {
-            let key = (call.file, call.line, call.column);
-            let at = match self.places.get(&key) {
-                Some(known) => known.clone(),
-                None => self.place(call.file, call.line, call.column),
-            };
-            location.inlined_at = Some(Arc::new(Inlined { function: call.function.as_str().into(), at }));
-        }
-        // A place may be named once more without its caller, for `inlined_at` to refer to.
-        let known = self.places.entry((line.file, line.line, line.column)).or_insert_with(|| location.clone());
-        if location.inlined_at.is_some() {
-            known.clone_from(&location);
-        }
-        location
-    }
-
-    fn place(&self, file: u32, line: u32, column: u32) -> Location {
-        let path = self.files.get(&file).cloned().unwrap_or_else(|| "<unknown>".into());
-        Location::new(path, line, column)
     }
 }
 

@@ -6,6 +6,10 @@
 #[allow(dead_code, reason = "a program, of which the parts are tested")]
 mod block_softmax;
 mod block_softmax_mistakes;
+#[path = "../../examples/tiled_gemm.rs"]
+#[allow(dead_code, reason = "a program, of which the parts are tested")]
+mod tiled_gemm;
+mod tiled_gemm_mistakes;
 #[path = "../../examples/vector_add.rs"]
 #[allow(dead_code, reason = "a program, of which the parts are tested")]
 mod vector_add;
@@ -14,9 +18,11 @@ mod vector_add_mistakes;
 use block_softmax::{BlockSoftmax, BlockSoftmaxArgs};
 use block_softmax_mistakes::{RowSum, divergent, unsynchronised};
 use std::path::{Path, PathBuf};
+use tiled_gemm::{TiledGemm, TiledGemmArgs};
 use vector_add::{VectorAdd, VectorAddArgs};
 use vector_add_mistakes::Accumulate;
 use warpsmith::prelude::*;
+use warpsmith::runtime::report::Assembler;
 use warpsmith::runtime::{LaunchError, LaunchOutcome};
 
 fn book() -> PathBuf {
@@ -67,6 +73,52 @@ fn rows_are_normalised() {
 }
 
 #[test]
+fn products_of_whole_tiles_and_of_edges() {
+    let device = device();
+    let wide = |bits: &u16| f64::from(f32::from_bits(u32::from(*bits) << 16));
+    for [m, n, k] in [[128, 128, 64], [1, 1, 8], [130, 100, 72], [77, 256, 200]] {
+        // Small integers and halves: products and sums are exact in f32, so that one rounding is all.
+        let numbers = |count: usize, step: usize| -> Vec<u16> {
+            let one = |i: usize| ((i * step) % 13) as f32 * 0.5 - 3.0;
+            (0..count).map(|i| (one(i).to_bits() >> 16) as u16).collect()
+        };
+        let (a, b) = (numbers(m * k, 7), numbers(n * k, 5));
+        let c = tiled_gemm::product(&device, &a, &b, [m, n, k]).unwrap();
+        for (i, c) in c.iter().enumerate() {
+            let (row, column) = (&a[i / n * k..][..k], &b[i % n * k..][..k]);
+            let sum: f64 = row.iter().zip(column).map(|(a, b)| wide(a) * wide(b)).sum();
+            assert_eq!(*c, warpsmith::types::convert::f32_to_bf16(sum as f32), "[{}, {}] of {m} × {n} × {k}", i / n, i % n);
+        }
+    }
+}
+
+#[test]
+fn the_product_is_assembled_as_the_book_says() {
+    let assembler = match Assembler::find() {
+        Ok(found) => found,
+        Err(e) => return println!("skipped: {e}"),
+    };
+    let tensor = |address, shape: &[usize]| TensorArg::new(address, DeviceId(0), BF16, shape);
+    let (a, b, mut c) = (tensor(1 << 40, &[4096; 2]), tensor(1 << 41, &[4096; 2]), tensor(1 << 42, &[4096; 2]));
+    let host = TiledGemmArgs { a: &a, b: &b, c: &mut c };
+    let arguments = Arguments::of::<tiled_gemm::TiledGemmParams>(&host);
+    for target in [Target::SM_80, Target::SM_90A, Target::SM_100A, Target::SM_120A] {
+        let compiled = warpsmith::dsl::compile(&TiledGemm, &arguments, &TiledGemm.launch(&host), target).unwrap();
+        let ptx = compiled.module.to_string();
+        let report = assembler.assemble(&ptx, target).unwrap().report(&compiled.entry);
+        assert!(report.registers.unwrap() <= 168 && report.warnings.is_empty(), "{target}: {report:?}");
+        let count = |part: &str| ptx.matches(part).count();
+        // Two prologues and the loop copy 128 × 64 of A and of B: 8 pieces of 16 bytes a thread each.
+        assert_eq!(count("cp.async.cg.shared.global"), 3 * 2 * 8);
+        // Four steps of K: 4 tiles of 16 × 16 of A, as many of B, and 4 × 8 products.
+        assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 4 * (4 + 4));
+        assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"), 4 * 32);
+        // Neighbours of the result share a store, and nothing is spilled.
+        assert_eq!((count("st.global.b32"), count("st.global.b16"), count(".local")), (64, 0, 0));
+    }
+}
+
+#[test]
 fn accesses_are_as_wide_as_the_length_allows() {
     let device = Device::emulated(Chip::H200);
     let kernel = Jit::new(VectorAdd::new(DType::F32));
@@ -86,7 +138,7 @@ fn accesses_are_as_wide_as_the_length_allows() {
 #[test]
 fn what_the_book_includes_is_there() {
     let mut included = 0;
-    for chapter in ["vector_add.md", "block_softmax.md"] {
+    for chapter in ["vector_add.md", "block_softmax.md", "tiled_gemm.md"] {
         let text = std::fs::read_to_string(book().join(chapter)).unwrap();
         for include in text.split("{{#include ").skip(1) {
             let path = include.split_once("}}").unwrap().0;
@@ -145,6 +197,8 @@ fn mistakes_say_what_the_book_shows() {
     said("block_softmax_unsynchronised.txt", "uninitialised", &unsynchronised);
     said("block_softmax_race.txt", "data race", &unsynchronised);
     said("block_softmax_divergent.txt", "barrier", &wrong_sum(divergent));
+    said("tiled_gemm_rows.txt", "ldmatrix", &[tiled_gemm_mistakes::said(tiled_gemm_mistakes::torn_rows)]);
+    said("tiled_gemm_tile.txt", "whole tiles", &[tiled_gemm_mistakes::said(tiled_gemm_mistakes::uncovered)]);
     // Without the mistakes, nothing is said.
     assert_eq!(wrong_addition(vector_add(), 1000), Vec::<String>::new());
     assert_eq!(wrong_sum(|x| block_softmax::block_reduce(x, |a, b| a + b)), Vec::<String>::new());
