@@ -330,6 +330,37 @@ fn cp_async_moves_at_the_wait() {
     assert_eq!(s.read_u32s(out, 128), want.collect::<Vec<_>>());
 }
 
+/// Only what the source size says is read: a row may end amid the piece that is copied, where its memory ends.
+#[test]
+fn cp_async_reads_no_more_than_its_source_size() {
+    let text = kernel(
+        ".param .u64 x, .param .u64 out, .param .u32 size",
+        ".shared .align 16 .b8 tile[16];",
+        "
+        ld.param.u64 %rd1, [x];
+        ld.param.u64 %rd2, [out];
+        ld.param.u32 %r1, [size];
+        mov.u32 %r2, tile;
+        cp.async.cg.shared.global [%r2], [%rd1], 16, %r1;
+        cp.async.wait_all;
+        ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2];
+        st.global.v4.u32 [%rd2], {%r3, %r4, %r5, %r6};",
+    );
+    let program = program(&text, "k");
+    for size in [0, 4, 8, 12, 13] {
+        let mut s = system();
+        let (px, out) = (s.u32s("x", &[1, 2, 3]), s.u32s("out", &[0; 4]));
+        let outcome = run(&mut s, &program, &launch([1, 1, 1], [1, 1, 1], &[P(px), P(out), U(size)]));
+        if size > 12 {
+            assert!(outcome.findings.iter().any(|f| f.kind == FindingKind::OutOfBounds), "{size}");
+            continue;
+        }
+        assert_clean(&outcome);
+        let want: Vec<u32> = (0..4).map(|i| if 4 * i < size { i + 1 } else { 0 }).collect();
+        assert_eq!(s.read_u32s(out, 4), want, "{size}");
+    }
+}
+
 #[test]
 fn dynamic_shared_local_memory_and_module_variables() {
     let text = kernel(

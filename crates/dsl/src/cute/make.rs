@@ -125,8 +125,7 @@ pub fn make_tiled_mma(atom: MmaAtom, copies: impl Into<IntTuple>, permutation: i
     let fallback = atom.clone();
     Layout::compact(copies).and_then(|copies| TiledMma::new(atom, copies, permutation)).unwrap_or_else(|e| {
         mistake(format!("no tiled `{name}`: {e}"), &[], "copies and permutation are triples (M, N, K)");
-        let single = Layout::of([one(), one(), one()]);
-        TiledMma::new(fallback, single, (.., .., ..)).unwrap_or_else(|e| panic!("one instruction is no tile: {e}"))
+        TiledMma::single(fallback)
     })
 }
 

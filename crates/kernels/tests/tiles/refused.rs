@@ -98,6 +98,8 @@ fn what_an_atom_does_not_cover() {
     });
     contains(&rows, &["does not keep 8 elements of bf16 together", "ldmatrix takes whole pieces"]);
     contains(&said(|_| _ = copy_atom("SM75_U32x3_LDSM_N", BF16)), &["no copy instruction SM75_U32x3_LDSM_N"]);
+    let copies = said(|_| _ = make_tiled_mma(mma_atom(MMA), (2, 2), (.., .., ..)).make_fragment_a([16, 16]));
+    contains(&copies, &["no tiled `SM80_16x8x16_F32BF16BF16F32_TN`", "triples (M, N, K)"]);
     let way = said(|x| {
         let (g2s, thread) = (by_16_bytes(ASYNC), thread_idx().x);
         copy(&g2s, &g2s.partition_s(&tile(64, 64), thread), &g2s.partition_d(&x.y.tile([64, 64], (0, 0)), thread));

@@ -90,6 +90,20 @@ impl TiledMma {
         Ok(TiledMma { atom, threads, permutation })
     }
 
+    /// One instruction by itself.
+    ///
+    /// ```
+    /// use warpsmith_layout::*;
+    /// use warpsmith_layout::atom::*;
+    /// let mma = TiledMma::single(MmaAtom::named("SM80_16x8x16_F32F16F16F32_TN")?);
+    /// assert_eq!(mma.tile_size()?.to_string(), "(16,8,16)");
+    /// # Ok::<(), LayoutError>(())
+    /// ```
+    pub fn single(atom: MmaAtom) -> TiledMma {
+        let threads = Layout::of([atom.threads.clone(), Layout::one(), Layout::one(), Layout::one()]);
+        TiledMma { atom, threads, permutation: [Tiler::Keep, Tiler::Keep, Tiler::Keep] }
+    }
+
     /// The instruction.
     ///
     /// ```
