@@ -158,6 +158,9 @@ impl Warp {
         let bytes = u32::from(a.width) * u32::from(a.count);
         let (warp, live, order, space) = (self.index, self.live, a.order, a.space);
         let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live };
+        if a.strong && !writes && core.polls_again(common, &deed) {
+            return;
+        }
         for (storage, race) in core.races_of(common, &deed) {
             let (group, _, lane, _) = &race;
             // A copy that has not landed reads as poison, and that is told of.

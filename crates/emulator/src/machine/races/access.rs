@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use super::flags::Signal;
 use super::order::{ClusterOf, Judge};
-use super::threads::{Hint, Why};
+use super::threads::{Hint, Poll, Why};
 use crate::finding::{AccessKind, Storage};
 use crate::lanes::{LANES, each};
 use crate::machine::arrive::Actor;
@@ -47,6 +47,14 @@ pub(super) fn add(races: &mut Vec<Race>, group: &Group, old: u32, new: u32, at: 
 impl Core<'_> {
     pub(super) fn clusters(&self) -> ClusterOf {
         ClusterOf { grid: self.shape.grid, cluster: self.shape.cluster }
+    }
+
+    /// Whether lanes read a flag once more that has not changed: nothing about it is new.
+    pub(crate) fn polls_again(&self, peers: &mut Peers, d: &Deed<'_>) -> bool {
+        let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(d.warp as usize)) else { return false };
+        let address = d.addresses[d.mask.trailing_zeros() as usize % LANES];
+        let uniform = each(d.mask).all(|lane| d.addresses[lane] == address);
+        uniform && clock.polls_again(Poll { pc: d.pc, mask: d.mask, address, tick: 0 }, self.signals)
     }
 
     /// Notes an access of some lanes, and tells of races.
@@ -173,6 +181,7 @@ impl Core<'_> {
     /// Strong accesses of some lanes: flags that are read and written.
     pub(crate) fn signal(&mut self, peers: &mut Peers, d: &Deed<'_>, reads: bool) {
         let Some(scope) = d.touch.strong else { return };
+        self.signals += u64::from(d.touch.writes);
         let clusters = self.clusters();
         let live = d.live;
         for lane in each(d.mask) {
@@ -212,7 +221,9 @@ impl Core<'_> {
                 }
             }
         }
-        if let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(d.warp as usize)) {
+        if d.touch.writes
+            && let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(d.warp as usize))
+        {
             clock.step();
         }
     }
