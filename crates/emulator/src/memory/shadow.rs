@@ -199,7 +199,7 @@ impl Shadow {
         race: &mut impl FnMut(&Group, u32, u32, u32),
     ) {
         let end = s.offset + s.bytes;
-        let lane_at = |byte: u32| if s.stride == 0 { s.lane } else { s.lane + (byte - s.offset) / s.stride };
+        let lane_at = |byte: u32| s.lane + (byte - s.offset).checked_div(s.stride).unwrap_or(0);
         // What is known of the last group and set that was looked at.
         let mut known = Known::default();
         let Some(touch) = self.get(number).map(|g| g.touch) else { return };
@@ -252,7 +252,7 @@ impl Shadow {
     fn fresh(&mut self, number: u32, s: Stretch, writes: bool) -> bool {
         let words = (s.offset / 4) as usize..((s.offset + s.bytes) / 4) as usize;
         let per_lane = if s.stride == 0 { words.len() } else { (s.stride / 4) as usize };
-        let whole = s.offset % 4 == 0 && s.bytes % 4 == 0 && per_lane > 0 && (s.stride % 4 == 0);
+        let whole = per_lane > 0 && [s.offset, s.bytes, s.stride].iter().all(|n| n.is_multiple_of(4));
         if !whole || words.end > self.writes.len() {
             return false;
         }
