@@ -55,6 +55,7 @@ impl Cluster {
             warp.restart(core, core.shape.block_index(number, warp.rank));
         }
         self.peers.agents.pending.clear();
+        self.peers.agents.read_early.clear();
         self.peers.barrier = ClusterBarrier::default();
         self.peers.cluster_races = ClusterRaces::default();
         self.next = 0;
