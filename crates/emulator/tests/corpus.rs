@@ -8,7 +8,7 @@ mod support;
 
 use std::path::Path;
 use support::{Arg::*, Buffers, launch, program, run_with, system};
-use warpsmith_emulator::{Options, Outcome};
+use warpsmith_emulator::{Options, Outcome, Schedule};
 
 /// A file.
 struct Case {
@@ -48,13 +48,17 @@ impl Case {
     }
 
     fn run(&self, text: &str, seed: u64) -> Outcome {
+        self.run_with(text, Options { seed, ..Options::default() })
+    }
+
+    fn run_with(&self, text: &str, options: Options) -> Outcome {
         let mut s = system();
         let x = s.u32s("x", &[0; 4096]);
         let u = s.allocate(256, "u").unwrap();
         let [grid, cluster, threads] = self.launch;
         let mut launch = launch([grid, 1, 1], [threads, 1, 1], &[P(x), P(u)]);
         launch.cluster = [cluster, 1, 1];
-        let options = Options { seed, budget: Some(2_000_000), ..Options::default() };
+        let options = Options { budget: Some(2_000_000), ..options };
         run_with(&mut s, &program(text, "k"), &launch, None, &options)
     }
 
@@ -124,6 +128,34 @@ fn every_twin_is_clean() {
             let outcome = case.run(&case.fixed(), seed);
             if !outcome.is_clean() || outcome.stopped {
                 wrong.push(format!("{} (seed {seed}):\n{}", case.name, render(&outcome)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whoever is slow, and whether lanes run together or not: what is right stays right, and what is wrong is found.
+#[test]
+fn schedules_change_nothing() {
+    let schedules = [
+        Options { schedule: Schedule::RoundRobin, ..Options::default() },
+        Options { schedule: Schedule::SlowWarp, ..Options::default() },
+        Options { schedule: Schedule::SlowWarp, seed: 1, ..Options::default() },
+        Options { schedule: Schedule::SlowBlock, ..Options::default() },
+        Options { schedule: Schedule::SlowBlock, seed: 1, ..Options::default() },
+        Options { lanes_apart: true, ..Options::default() },
+        Options { lanes_apart: true, seed: 2, ..Options::default() },
+    ];
+    let mut wrong = vec![];
+    for case in &cases() {
+        for options in schedules {
+            let fixed = case.run_with(&case.fixed(), options);
+            if !fixed.is_clean() {
+                wrong.push(format!("the twin of {} with {options:?}:\n{}", case.name, render(&fixed)));
+            }
+            let faulty = case.run_with(&case.text, options);
+            if faulty.is_clean() && !case.hides {
+                wrong.push(format!("{} with {options:?} is clean", case.name));
             }
         }
     }
