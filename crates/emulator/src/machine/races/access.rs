@@ -34,12 +34,13 @@ pub(crate) struct Deed<'a> {
 /// A race: the earlier access, both lanes, and where.
 pub(crate) type Race = (Group, u32, u32, u64);
 
-/// Races of one instruction that are told of.
-const MOST: usize = 4;
+/// Races of one instruction that are looked at.
+const MOST: usize = 64;
 
-/// Adds a race, unless one with the same instruction is there.
+/// Adds a race, unless the lane has one with the same instruction already.
 pub(super) fn add(races: &mut Vec<Race>, group: &Group, old: u32, new: u32, at: u64) {
-    if races.len() < MOST && !races.iter().any(|(g, ..)| g.pc == group.pc && g.touch == group.touch) {
+    let known = |(g, _, lane, _): &Race| *lane == new && g.pc == group.pc && g.touch == group.touch;
+    if races.len() < MOST && !races.iter().any(known) {
         races.push((*group, old, new, at));
     }
 }

@@ -180,7 +180,7 @@ impl WarpClock {
             if live & !mask == 0 {
                 self.synced = self.synced.max(each(live).map(|lane| entry.time(lane as u32)).min().unwrap_or_default());
             }
-            if each(live).all(|lane| entry.time(lane as u32) <= self.synced) {
+            if entry.latest() <= self.synced {
                 return;
             }
         }
