@@ -1,8 +1,8 @@
 //! Findings for other programs: as records that serialise, and a summary to end a process with.
 
+use crate::Outcome;
 use crate::finding::{AccessKind, Finding, FindingKind, MbarrierFault, OtherAccess, Storage};
 use crate::manifest::TensorPlace;
-use crate::Outcome;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::collections::BTreeMap;
 use warpsmith_types::Location;

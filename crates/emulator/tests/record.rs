@@ -29,7 +29,10 @@ fn a_race_and_an_error_of_bounds() {
     let summary = outcome.summary();
     assert_eq!((summary.exit_code, summary.findings, summary.classes["data-race"]), (1, 2, 1));
     let summary = serde_json::to_value(&summary).unwrap();
-    assert_eq!((&summary["times"], &summary["classes"]["out-of-bounds"], &summary["stopped"]), (&json!(3), &json!(1), &json!(false)));
+    assert_eq!(
+        (&summary["times"], &summary["classes"]["out-of-bounds"], &summary["stopped"]),
+        (&json!(3), &json!(1), &json!(false))
+    );
 }
 
 #[test]
