@@ -85,15 +85,17 @@ mod machine;
 mod manifest;
 mod memory;
 mod program;
+mod record;
 mod simd;
 mod system;
 mod tensor_map;
 
 pub use error::{DecodeError, Error};
-pub use finding::{AccessKind, Finding, FindingKind, MbarrierFault, Storage};
+pub use finding::{AccessKind, Finding, FindingKind, MbarrierFault, OtherAccess, Storage};
 pub use machine::{Checks, Launch, Options, Outcome, Schedule};
 pub use manifest::{ArgumentInfo, Manifest, SharedTile, TensorPlace};
 pub use memory::DevicePointer;
 pub use program::Program;
+pub use record::Summary;
 pub use system::System;
 pub use tensor_map::{Fill, Swizzle, TensorMap, TensorMapError};

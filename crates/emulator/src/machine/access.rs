@@ -165,8 +165,8 @@ impl Warp {
             let (group, _, lane, _) = &race;
             // A copy that has not landed reads as poison, and that is told of.
             let poison = !writes && group.asynchronous_landing() && core.options.checks.init;
-            let same = writes && !a.strong && self.changes_nothing(core, common, a, &deed, &race, *lane);
-            if !(poison || same) {
+            let silent = writes && !a.strong && self.changes_nothing(core, common, a, &deed, &race, *lane);
+            if !poison && !silent {
                 core.report_race(common, &deed, storage, &race);
             }
         }

@@ -18,6 +18,7 @@ mod core;
 mod descriptor;
 mod elements;
 mod fragments;
+mod gather;
 mod grid;
 mod interpret;
 mod mbarrier;
