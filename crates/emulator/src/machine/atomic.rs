@@ -131,7 +131,13 @@ impl Warp {
             }
         }
         if core.races {
-            self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, failed, pc), &addresses, bytes);
+            let how = (a.space, a.order, a.scope);
+            // One of 128 bits is one; a vector is its elements, in no order.
+            let (count, bytes) = if a.whole { (1, bytes) } else { (a.b.len(), width) };
+            for e in 0..count as u64 {
+                let places = addresses.map(|place| place + e * bytes as u64);
+                self.note_atomic(core, common, how, (mask, failed, pc), &places, bytes);
+            }
         }
     }
 }
