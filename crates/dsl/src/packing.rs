@@ -25,7 +25,7 @@ pub(crate) fn word(dtype: DType, width: usize) -> (Type, usize) {
 
 /// The bits of a word in which each of `count` elements has these bits.
 pub(crate) fn repeated(dtype: DType, element: u64, count: usize) -> u64 {
-    (0..count).fold(0, |word, i| word | element << (i * dtype.bits()) % 64)
+    (0..count).fold(0, |word, i| word | (element << ((i * dtype.bits()) % 64)))
 }
 
 /// Writes operations down as if by the author's call at a place.

@@ -2,9 +2,10 @@
 
 use crate::dim::{Dim, gcd};
 use crate::frag::{Frag, Stored};
+use crate::options::target;
 use crate::packing::{regroup, repeated, word};
 use crate::tensor::{Mode, Tensor};
-use crate::trace::{FragData, Handle, Loc, mistake, target, with};
+use crate::trace::{FragData, Handle, Loc, mistake, with};
 use crate::tv::{OfThread, Tv};
 use crate::value::{Bool, U32, U64};
 use smallvec::SmallVec;
