@@ -5,7 +5,7 @@ use super::flags::Signal;
 use super::order::{ClusterOf, Judge};
 use super::threads::{Hint, Poll, Why};
 use crate::finding::{AccessKind, Storage};
-use crate::lanes::{LANES, each};
+use crate::lanes::{FULL, LANES, each};
 use crate::machine::arrive::Actor;
 use crate::machine::cell::resolve;
 use crate::machine::core::Core;
@@ -45,6 +45,16 @@ pub(super) fn add(races: &mut Vec<Race>, group: &Group, old: u32, new: u32, at: 
     }
 }
 
+/// Whether the lanes' bytes follow each other.
+#[inline(always)]
+fn in_a_row(addresses: &[u64; LANES], bytes: u64) -> bool {
+    let mut off = 0;
+    for (lane, address) in (0u64..).zip(addresses) {
+        off |= address ^ addresses[0].wrapping_add(lane * bytes);
+    }
+    off == 0
+}
+
 impl Core<'_> {
     pub(super) fn clusters(&self) -> ClusterOf {
         ClusterOf { grid: self.shape.grid, cluster: self.shape.cluster }
@@ -68,6 +78,7 @@ impl Core<'_> {
     /// Notes an access of some lanes, and gives its races.
     pub(crate) fn races_of(&mut self, peers: &mut Peers, d: &Deed<'_>) -> Vec<(Storage, Race)> {
         let mut lanes = d.mask;
+        let in_a_row = d.mask == FULL && in_a_row(d.addresses, u64::from(d.bytes));
         let mut races = vec![];
         let mut storage = Storage::Global;
         // Lanes whose bytes follow each other are one stretch.
@@ -75,7 +86,7 @@ impl Core<'_> {
         let mut tile = (usize::MAX, 0);
         while lanes != 0 {
             let first = lanes.trailing_zeros() as usize;
-            let mut count = 1;
+            let mut count = if in_a_row { LANES } else { 1 };
             while first + count < LANES
                 && lanes >> (first + count) & 1 == 1
                 && d.addresses[first + count] == d.addresses[first].wrapping_add(count as u64 * u64::from(d.bytes))
