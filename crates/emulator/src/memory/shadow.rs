@@ -345,7 +345,7 @@ mod tests {
 
     fn group(warp: u16, tick: u32, writes: bool) -> Group {
         let touch = Touch { writes, strong: None, constant: false, asynchronous: false };
-        Group { block: 0, warp, warps: 1, bytes: 4, tick, pc: tick, touch, lands: false }
+        Group { block: 0, warp, warps: 1, bytes: 4, tick, pc: tick, touch, lands: false, value: 0 }
     }
 
     /// Touches bytes as one lane of a warp, with nothing ordered but a warp's own accesses; gives the warps it races with.

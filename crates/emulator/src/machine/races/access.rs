@@ -29,6 +29,8 @@ pub(crate) struct Deed<'a> {
     pub order: Semantics,
     /// Lanes of the warp that have not exited.
     pub live: u32,
+    /// For ordinary stores, a hash of what the lanes store and where; else 0.
+    pub value: u64,
 }
 
 /// A race: the earlier access, both lanes, and where.
@@ -118,7 +120,14 @@ impl Core<'_> {
     ) {
         let Some(races_of) = &peers.races else { return };
         let Some(clock) = races_of.warps.get(d.warp as usize) else { return };
-        let judge = Judge { clock, by: None, touch: d.touch, bytes: d.bytes as u8, cluster_blocks: self.clusters() };
+        let judge = Judge {
+            clock,
+            by: None,
+            touch: d.touch,
+            bytes: d.bytes as u8,
+            value: d.value,
+            cluster_blocks: self.clusters(),
+        };
         let memory = self.memory;
         let mut allocation = memory.get(self.recent);
         if !allocation.is_some_and(|a| address >= a.base && address < a.end()) {
@@ -166,7 +175,14 @@ impl Core<'_> {
         let clusters = self.clusters();
         peers.with_shadow(rank, |clock, shadow| {
             let Some(clock) = clock.get(d.warp as usize) else { return };
-            let judge = Judge { clock, by: None, touch: d.touch, bytes: d.bytes as u8, cluster_blocks: clusters };
+            let judge = Judge {
+                clock,
+                by: None,
+                touch: d.touch,
+                bytes: d.bytes as u8,
+                value: d.value,
+                cluster_blocks: clusters,
+            };
             if last.0 != rank {
                 *last = (rank, shadow.group(self.group(d, clock.block, clock.tick)));
             }
@@ -187,6 +203,7 @@ impl Core<'_> {
             pc: d.pc,
             touch: d.touch,
             lands: false,
+            value: d.value,
         }
     }
 
