@@ -77,7 +77,7 @@ impl Warp {
             }
             let touch = Touch { writes, strong: Some(scope), constant: false, asynchronous: false };
             let (warp, live, bytes, kind) = (self.index, self.live, bytes as u32, AccessKind::Atomic);
-            let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live };
+            let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live, value: 0 };
             if !writes && core.polls_again(common, &deed) {
                 continue;
             }

@@ -50,7 +50,7 @@ pub struct Checks {
     pub memory: bool,
     /// Reads of what nothing wrote.
     pub init: bool,
-    /// Order: ordinary stores that copies and products read without a `fence.proxy.async` between.
+    /// Order: data races, and ordinary stores that copies and products read without a `fence.proxy.async` between.
     pub races: bool,
 }
 

@@ -366,7 +366,10 @@ impl Warp {
         self.wait_copies(core, common, active, None);
         common.live -= active.count_ones();
         self.leave_cluster(common, active);
-        self.exited(active);
+        let met = self.exited(active);
+        if met != 0 {
+            common.meet(self.index, met, self.live);
+        }
         group.mask &= !active;
         group.pc += 1;
         if group.mask == 0 { Stop::Gone } else { Stop::Ready }

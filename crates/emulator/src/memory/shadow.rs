@@ -9,6 +9,7 @@ mod sets;
 
 pub(crate) use group::{Group, Order, Stretch, Touch};
 
+use crate::simd::Simd;
 use rustc_hash::FxHashMap;
 
 /// An access of a lane: a group's number and the lane, or with [`SET`] a set's.
@@ -47,6 +48,7 @@ pub(crate) struct Shadow {
     /// Whether any write, any read was noted since everything was forgotten.
     wrote: bool,
     was_read: bool,
+    simd: Option<Simd>,
     launch: u64,
 }
 
@@ -189,24 +191,37 @@ impl Shadow {
     /// Notes an access to whole words that nobody touched yet; false when they are not.
     fn fresh(&mut self, number: u32, s: Stretch, writes: bool) -> bool {
         let words = (s.offset / 4) as usize..((s.offset + s.bytes) / 4) as usize;
-        let per_lane = if s.stride == 0 { words.len() } else { (s.stride / 4) as usize };
-        let whole = (s.offset | s.bytes | s.stride).is_multiple_of(4) && per_lane > 0;
-        if !whole || words.end > self.writes.len() {
+        let fits = matches!(s.stride, 0..=2 | 4 | 8 | 16 | 32) && (s.offset | s.bytes).is_multiple_of(4);
+        if !fits || words.end > self.writes.len() {
             return false;
         }
         let limit = self.limit();
-        let latest = |cells: &[Cell]| cells.iter().fold(0, |latest, cell| latest.max(*cell));
-        let writes_there = self.wrote && latest(&self.writes[words.clone()]) > limit;
-        if writes_there || self.was_read && latest(&self.reads[words.clone()]) > limit {
-            return false;
-        }
-        self.wrote |= writes;
-        self.was_read |= !writes;
-        let cells = if writes { &mut self.writes[words] } else { &mut self.reads[words] };
-        for (lane, cells) in (s.lane..).zip(cells.chunks_mut(per_lane)) {
-            cells.fill(number << 5 | (lane & 31));
-        }
-        true
+        let simd = *self.simd.get_or_insert_with(Simd::detect);
+        let (wrote, was_read) = (self.wrote, self.was_read);
+        let (written, read) = (&mut self.writes[words.clone()], &mut self.reads[words]);
+        let done = simd.run(
+            #[inline(always)]
+            || {
+                if wrote && any_above(written, limit) || was_read && any_above(read, limit) {
+                    return false;
+                }
+                let cells = if writes { written } else { read };
+                let first = number << 5;
+                match s.stride {
+                    0 => cells.fill(first | (s.lane & 31)),
+                    4 => each_lane::<1>(cells, first, s.lane, 1),
+                    8 => each_lane::<2>(cells, first, s.lane, 1),
+                    16 => each_lane::<4>(cells, first, s.lane, 1),
+                    32 => each_lane::<8>(cells, first, s.lane, 1),
+                    // A word of several lanes names the first.
+                    stride => each_lane::<1>(cells, first, s.lane, 4 / stride),
+                }
+                true
+            },
+        );
+        self.wrote |= done && writes;
+        self.was_read |= done && !writes;
+        done
     }
 
     /// Judges what a cell holds and gives its new contents.
@@ -301,6 +316,20 @@ impl Shadow {
     }
 }
 
+/// Whether any cell is not forgotten.
+#[inline(always)]
+fn any_above(cells: &[Cell], limit: Cell) -> bool {
+    cells.iter().fold(0, |any, cell| any | u32::from(*cell > limit)) != 0
+}
+
+/// Gives each lane its `N` cells, lanes `step` apart.
+#[inline(always)]
+fn each_lane<const N: usize>(cells: &mut [Cell], first: Cell, lane: u32, step: u32) {
+    for (cells, n) in cells.chunks_exact_mut(N).zip(0..) {
+        cells.fill(first | ((lane + n * step) & 31));
+    }
+}
+
 /// What was found out about the last cells.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
@@ -316,7 +345,7 @@ mod tests {
 
     fn group(warp: u16, tick: u32, writes: bool) -> Group {
         let touch = Touch { writes, strong: None, constant: false, asynchronous: false };
-        Group { block: 0, warp, warps: 1, bytes: 4, tick, pc: tick, touch, lands: false }
+        Group { block: 0, warp, warps: 1, bytes: 4, tick, pc: tick, touch, lands: false, value: 0 }
     }
 
     /// Touches bytes as one lane of a warp, with nothing ordered but a warp's own accesses; gives the warps it races with.

@@ -17,6 +17,8 @@ pub(crate) struct Group {
     pub touch: Touch,
     /// Whether nobody knows what is there until it is done.
     pub lands: bool,
+    /// For ordinary stores, a hash of what the lanes store and where; else 0.
+    pub value: u64,
 }
 
 /// How memory is touched.
