@@ -2,6 +2,7 @@
 
 mod asynchronous;
 mod calls;
+mod tiles;
 
 pub(crate) use asynchronous::{
     Accumulator, Address, Bulk, BulkKind, Element, Fragments, MapChange, MapField, Matrix, MatrixAccess, MbarrierKind,
@@ -9,6 +10,7 @@ pub(crate) use asynchronous::{
 };
 
 pub(crate) use calls::{Argument, CallSite, Callee, Frame, Passed};
+pub(crate) use tiles::{Tile, TileAccess};
 
 use crate::lanes::{Compute, Fields};
 use warpsmith_ptx::SpecialRegister;
