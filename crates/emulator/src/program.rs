@@ -268,6 +268,8 @@ pub(crate) struct Access {
     pub scope: Scope,
     /// Through the path for data that does not change.
     pub constant: bool,
+    /// Whether it may be padding of a structure that a call passes: compilers copy it as bytes, written or not.
+    pub padding: bool,
     /// Whether the data registers are 64 bits wide.
     pub wide: bool,
     /// Whether the address register is.

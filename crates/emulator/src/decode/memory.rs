@@ -173,6 +173,7 @@ impl Decoder<'_> {
             // What is volatile is relaxed, for everybody.
             scope: self.scope(i).unwrap_or(Scope::Sys),
             constant: i.has(Word::Nc),
+            padding: self.space(i) == Space::Param && self.ty(i)? == Type::B8,
             wide,
             address_wide: place.wide,
             address: place.plane,

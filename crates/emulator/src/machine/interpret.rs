@@ -171,7 +171,7 @@ impl Warp {
         }
         match i.action {
             Action::Sync { run, fields, members } => {
-                self.split(group, active);
+                self.split(group, self.alike(members, active));
                 if let Some(stop) = self.gather(core, common, members, group) {
                     return Some(stop);
                 }
@@ -180,7 +180,7 @@ impl Warp {
                 group.pc += 1;
             }
             Action::WarpBarrier { members: register } => {
-                self.split(group, active);
+                self.split(group, self.alike(register, active));
                 let members = self.members(core, common, register, group);
                 let state = State::WarpBarrier { members };
                 let here = self.groups.iter().filter(|g| g.state == state).fold(group.mask, |mask, g| mask | g.mask);
@@ -358,6 +358,18 @@ impl Warp {
         group.mask &= !active;
         group.pc += 1;
         if group.mask == 0 { Stop::Gone } else { Stop::Ready }
+    }
+
+    /// Of some lanes, those that name the same members as the first: each set of lanes meets on its own.
+    fn alike(&self, members: u16, lanes: u32) -> u32 {
+        let masks = &self.registers.r32[members as usize];
+        let named = masks[lanes.trailing_zeros() as usize % LANES];
+        if lanes & named != lanes {
+            // Some are not named by all; the report says so, and they take part all the same.
+            let disjoint = each(lanes & !named).all(|lane| masks[lane] & named == 0);
+            return if disjoint { lanes & named } else { lanes };
+        }
+        lanes
     }
 
     /// Waits until all members of a `.sync` instruction are there; then the group is all of them.

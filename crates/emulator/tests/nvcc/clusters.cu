@@ -3,6 +3,7 @@
 
 #include <cooperative_groups.h>
 #include <cuda/barrier>
+#include <cuda_bf16.h>
 #include <cuda.h>
 
 #pragma nv_diag_suppress static_var_with_dynamic_init
@@ -89,4 +90,11 @@ extern "C" __global__ void tensor_transpose(const __grid_constant__ CUtensorMap 
     for (int i = threadIdx.x; i < 1024; i += blockDim.x)
         if (x + i / 32 < columns && y + i % 32 < rows)
             out[(x + i / 32) * rows + y + i % 32] = tile[i % 32][i / 32];
+}
+
+// Adds of bf16, alone and in pairs, which are one instruction here.
+extern "C" __global__ void bf16_atomics(__nv_bfloat16 *b, __nv_bfloat162 *b2)
+{
+    atomicAdd(b, __float2bfloat16(1.0f));
+    atomicAdd(b2, __floats2bfloat162_rn(1.0f, -1.0f));
 }

@@ -1,9 +1,9 @@
 //! Clusters, bulk and tensor copies.
 
 use super::support::{Arg::*, Buffers, Random, launch, system};
-use super::{SEEDS, clean, ints, kernel, read_ints, small};
+use super::{SEEDS, clean, ints, kernel, read_ints, read_u16s, small};
 use warpsmith_emulator::{Fill, Launch, Swizzle, TensorMap};
-use warpsmith_types::DType;
+use warpsmith_types::{DType, convert::bf16_to_f32};
 
 #[test]
 fn cluster_histogram() {
@@ -72,5 +72,17 @@ fn tensor_transpose() {
         clean(&mut s, &program, &launch, seed);
         let want = |i: usize| x[i % rows * columns + i / rows];
         assert_eq!(read_ints(&s, out, x.len()), (0..x.len()).map(want).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn bf16_atomics() {
+    let program = kernel("clusters", "bf16_atomics");
+    for seed in SEEDS {
+        let mut s = system();
+        let [b, b2] = ["b", "b2"].map(|name| s.u32s(name, &[0]));
+        clean(&mut s, &program, &launch([2, 1, 1], [48, 1, 1], &[P(b), P(b2)]), seed);
+        let bf16s = |p| read_u16s(&s, p, 2).into_iter().map(bf16_to_f32).collect::<Vec<_>>();
+        assert_eq!((bf16s(b), bf16s(b2)), (vec![96.0, 0.0], vec![96.0, -96.0]));
     }
 }

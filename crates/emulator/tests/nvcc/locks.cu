@@ -1,7 +1,6 @@
 // Locks, flags, and atomics of many types.
 
 #include <cuda_fp16.h>
-#include <cuda_bf16.h>
 #include <cuda/atomic>
 
 // Every thread takes the same lock, those of one warp too, and counts without an atomic.
@@ -78,13 +77,11 @@ extern "C" __global__ void atomics(int *a, unsigned *u, long long *l, unsigned l
     atomicAdd(&d[0], i * 0.5);
 }
 
-// Adds of 16-bit floats, alone and in pairs; of small integers, so exact.
-extern "C" __global__ void half_atomics(__half *h, __half2 *h2, __nv_bfloat16 *b, __nv_bfloat162 *b2)
+// Adds of f16, alone and in pairs; of small integers, so exact.
+extern "C" __global__ void half_atomics(__half *h, __half2 *h2)
 {
     atomicAdd(h, __float2half(1.0f));
     atomicAdd(h2, __floats2half2_rn(1.0f, 2.0f));
-    atomicAdd(b, __float2bfloat16(1.0f));
-    atomicAdd(b2, __floats2bfloat162_rn(1.0f, -1.0f));
 }
 
 // A multiplication that no atomic has, by compare-and-swap; and f32 max by one on its bits.
