@@ -14,6 +14,7 @@ launch it:
     buffer NAME BYTES [FILE]           memory, uninitialised without a file
     pointer NAME | i32 N | i64 N | f32 X | align N     the parameters, in order
     expect NAME TYPE FILE ABSOLUTE RELATIVE            what must be in a buffer, and how nearly
+    finding TEXT                       what the emulator may object to
 
 The kernels of Triton are ours; those of QuACK are compiled from the package and not kept.
 """
@@ -391,6 +392,9 @@ def quack_cases(folder):
         case.say("block", threads, 1, 1)
         case.say("cluster", 1, cluster, 1)
         case.say("shared", 160 * 1024)
+        if m % (threads // lanes) != 0:
+            # Rows past the last are read from shared memory all the same; nothing comes of it.
+            case.say("finding", "reads uninitialised shared memory")
         return case
 
     def matrix(case, name, m, n):
@@ -409,9 +413,7 @@ def quack_cases(folder):
     def store(dtype, x):
         return ("bf16", to_bf16(x)) if dtype is BFloat16 else ("f32", x.astype(np.float32))
 
-    # As many rows as whole blocks take: rows past the last are read from shared memory that nothing wrote, which the
-    # emulator objects to, though nothing comes of it.
-    for dtype, m, n in [(BFloat16, 8, 256), (BFloat16, 4, 4096), (BFloat16, 2, 32768), (BFloat16, 1, 128256),
+    for dtype, m, n in [(BFloat16, 5, 256), (BFloat16, 8, 512), (BFloat16, 4, 4096), (BFloat16, 2, 32768), (BFloat16, 1, 128256),
                         (BFloat16, 2, 151936), (Float32, 4, 1024), (Float32, 2, 40960)]:
         bytes = dtype.width // 8
         case = launch(f"quack_softmax_{dtype.__name__.lower()}_{n}", plain(Softmax.compile)(dtype, dtype, n), m, n, bytes)
@@ -437,6 +439,9 @@ def quack_cases(folder):
         rstd = 1 / np.sqrt((wide * wide).mean(1) + 1e-6)
         case.input("x", x)
         case.input("weight", w)
+        if n == 760:
+            # Columns past the last are multiplied by weights that nobody loaded, and not stored.
+            case.say("finding", "reads an uninitialised register")
         case.output("out", m * n * bytes)
         case.output("rstd", 4 * m)
         matrix(case, "x", m, n)

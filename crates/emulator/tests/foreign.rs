@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use support::{assert_clean, program, run_with, system};
+use support::{program, run_with, system};
 use warpsmith_emulator::{Launch, Options};
 use warpsmith_types::convert::{bf16_to_f32, f16_to_f32};
 
@@ -42,7 +42,7 @@ fn differences(folder: &Path, name: &str, seed: u64) -> Vec<String> {
             launch.push(bytes);
         };
         match line[0] {
-            "entry" | "expect" => {}
+            "entry" | "expect" | "finding" => {}
             "grid" => launch.grid = three(),
             "block" => launch.block = three(),
             "cluster" => launch.cluster = three(),
@@ -66,7 +66,12 @@ fn differences(folder: &Path, name: &str, seed: u64) -> Vec<String> {
         }
     }
     let outcome = run_with(&mut s, &program, &launch, None, &Options { seed, ..Options::default() });
-    assert_clean(&outcome);
+    // Some kernels read what nothing wrote, and throw it away.
+    let allowed: Vec<String> =
+        lines.iter().filter(|line| line[0] == "finding").map(|line| line[1..].join(" ")).collect();
+    let texts = outcome.findings.iter().map(|finding| finding.diagnostic().render());
+    different.extend(texts.filter(|text| !allowed.iter().any(|allowed| text.contains(allowed))));
+    assert!(!outcome.stopped, "{name} was given up");
     for line in lines.iter().filter(|line| line[0] == "expect") {
         let (buffer, kind) = (line[1], line[2]);
         let want = fs::read(folder.join(line[3])).unwrap();
