@@ -44,6 +44,7 @@ mod multimem;
 pub mod narrow;
 pub mod output;
 pub mod packed;
+mod packing;
 pub mod part;
 pub mod pipeline;
 pub mod pointer;

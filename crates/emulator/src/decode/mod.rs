@@ -16,6 +16,7 @@ mod halves;
 mod integer;
 mod layout;
 mod logic;
+mod lop3;
 mod mbarrier;
 mod memory;
 mod mixed;

@@ -2,10 +2,11 @@
 
 use super::block::Common;
 use super::core::Core;
+use super::gather::meets;
 use super::peers::Peers;
 use super::warp::{Group, PATIENCE, State, Warp};
 use crate::finding::FindingKind;
-use crate::lanes::{FULL, LANES, each, put};
+use crate::lanes::{LANES, each, put};
 use crate::program::{Action, Barrier, BarrierKind, Instruction, NONE};
 
 /// What an access that may be waiting for another thread costs of a turn: a spinning group gives way early.
@@ -26,7 +27,7 @@ impl Warp {
     pub(crate) fn run(&mut self, core: &mut Core<'_>, common: &mut Peers, turn: u64) {
         let mut end = core.executed.saturating_add(turn);
         while core.executed < end {
-            let Some((group, limit)) = self.pick() else { break };
+            let Some((group, limit)) = self.pick(core.options.lanes_apart) else { break };
             let strong = self.run_group(core, common, group, limit, end);
             end = end.saturating_sub(strong);
         }
@@ -116,6 +117,13 @@ impl Warp {
                     core.executed = executed;
                     group.pc = pc;
                     group.mask = mask;
+                    if core.options.lanes_apart && active != 0 && meets(&i.action) {
+                        if let Some(stop) = self.gather_live(&mut group, active) {
+                            break stop;
+                        }
+                        mask = group.mask;
+                    }
+                    let active = if core.options.lanes_apart && active != 0 { mask } else { active };
                     if let Some(stop) = self.special(core, common, i, &mut group, active) {
                         pc = group.pc;
                         mask = group.mask;
@@ -124,6 +132,10 @@ impl Warp {
                     pc = group.pc;
                     mask = group.mask;
                     limit = self.limit(limit);
+                    if core.options.lanes_apart && mask.count_ones() > 1 {
+                        // They part again; the one that goes on is picked like any other.
+                        break Stop::Ready;
+                    }
                 }
             }
         };
@@ -149,7 +161,7 @@ impl Warp {
     }
 
     /// Lanes that do not take part in a waiting instruction go on without the others.
-    fn split(&mut self, group: &mut Group, active: u32) {
+    pub(super) fn split(&mut self, group: &mut Group, active: u32) {
         let rest = group.mask & !active;
         if rest != 0 {
             self.groups.push(Group { pc: group.pc + 1, mask: rest, state: State::Ready, ran: group.ran });
@@ -371,55 +383,6 @@ impl Warp {
         group.mask &= !active;
         group.pc += 1;
         if group.mask == 0 { Stop::Gone } else { Stop::Ready }
-    }
-
-    /// Waits until all members of a `.sync` instruction are there; then the group is all of them.
-    fn gather(&mut self, core: &mut Core<'_>, common: &Common, members: u16, group: &mut Group) -> Option<Stop> {
-        let members = self.members(core, common, members, group);
-        let state = State::Sync { members };
-        let pc = group.pc;
-        let same = |g: &Group| g.pc == pc && g.state == state;
-        let here = self.groups.iter().filter(|g| same(g)).fold(group.mask, |mask, g| mask | g.mask);
-        if members & self.live & !here != 0 {
-            return Some(Stop::Waiting(state));
-        }
-        self.groups.retain(|g| !same(g));
-        group.mask = here;
-        None
-    }
-
-    /// Lanes have met at a `.sync` instruction: those that name each other.
-    fn meet(&self, peers: &mut Peers, members: u16, here: u32) {
-        if peers.races.is_none() {
-            return;
-        }
-        let masks = &self.registers.r32[members as usize];
-        if masks.iter().fold(0, |differ, mask| differ | (mask ^ masks[0])) == 0 {
-            return peers.meet(self.index, here, self.live);
-        }
-        let mut rest = here;
-        while rest != 0 {
-            let named = masks[rest.trailing_zeros() as usize % LANES];
-            let alike = each(rest).filter(|lane| masks[*lane] == named).fold(0, |set, lane| set | 1 << lane);
-            peers.meet(self.index, alike, self.live);
-            rest &= !alike;
-        }
-    }
-
-    /// The member mask of a `.sync` instruction, and a report when a lane is there that it does not name.
-    fn members(&mut self, core: &mut Core<'_>, common: &Common, register: u16, group: &Group) -> u32 {
-        let masks = &self.registers.r32[register as usize];
-        if group.mask == FULL && *masks == [FULL; LANES] {
-            return FULL;
-        }
-        let outside = each(group.mask).filter(|lane| masks[*lane] >> lane & 1 == 0).fold(0, |m, lane| m | 1 << lane);
-        let members = masks[group.mask.trailing_zeros() as usize % LANES];
-        if outside != 0 {
-            let detail = format!("the member mask is {members:#x}");
-            core.report_threads(common, self.index, FindingKind::SyncMask, group.pc, outside, detail);
-        }
-        // Those that are here in spite of the mask take part.
-        members | outside
     }
 
     fn barrier(&mut self, core: &mut Core<'_>, common: &mut Peers, b: &Barrier, group: &mut Group) -> Option<Stop> {

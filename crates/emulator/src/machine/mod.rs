@@ -18,6 +18,7 @@ mod core;
 mod descriptor;
 mod elements;
 mod fragments;
+mod gather;
 mod grid;
 mod interpret;
 mod mbarrier;
@@ -32,6 +33,6 @@ mod tensor_maps;
 mod tiles;
 mod warp;
 
-pub use grid::{Checks, Launch, Options, Outcome};
+pub use grid::{Checks, Launch, Options, Outcome, Schedule};
 pub(crate) use grid::{check, run};
 pub(crate) use peers::{mapped, rank_of};

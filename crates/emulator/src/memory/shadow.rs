@@ -4,48 +4,12 @@
 //! warp is one [`Group`]; a cell names a group and a lane, or a set of them. A word that lanes of one instruction share
 //! byte by byte stays one cell; one whose bytes have different histories is split into bytes.
 
+mod group;
+mod sets;
+
+pub(crate) use group::{Group, Order, Stretch, Touch};
+
 use rustc_hash::FxHashMap;
-
-/// What an instruction of a warp did to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Group {
-    /// The block's number in the grid.
-    pub block: u64,
-    /// The warp, or a channel of the block's copy engines where it is beyond the warps.
-    pub warp: u16,
-    /// How many warps from there did it together.
-    pub warps: u8,
-    /// Bytes that each lane accessed.
-    pub bytes: u8,
-    /// When, by the warp's clock; [`Group::PENDING`] while it is under way.
-    pub tick: u32,
-    pub pc: u32,
-    pub touch: Touch,
-    /// Whether nobody knows what is there until it is done.
-    pub lands: bool,
-}
-
-/// How memory is touched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Touch {
-    pub writes: bool,
-    /// The scope of a strong access; `None` for a weak one.
-    pub strong: Option<crate::program::Scope>,
-    /// A read through the path for data that does not change: `.nc`.
-    pub constant: bool,
-    /// By a copy or a product, and not by a thread itself.
-    pub asynchronous: bool,
-}
-
-impl Group {
-    /// The time of what is under way: after everything that anybody knows of.
-    pub(crate) const PENDING: u32 = u32::MAX;
-
-    /// Whether it is a bulk copy that has not landed.
-    pub(crate) fn asynchronous_landing(&self) -> bool {
-        self.tick == Group::PENDING && self.touch.writes && self.lands
-    }
-}
 
 /// An access of a lane: a group's number and the lane, or with [`SET`] a set's.
 type Cell = u32;
@@ -57,6 +21,8 @@ const SPLIT: Cell = u32::MAX;
 const MOST: usize = 24;
 /// Groups after which a stretch of memory forgets what was.
 const GROUPS: usize = 1 << 18;
+/// Groups that are looked for among the last.
+const RECENT: usize = 256;
 /// The largest number of a group or set, far below what a cell holds.
 const NUMBERS: u32 = 1 << 25;
 
@@ -74,38 +40,14 @@ pub(crate) struct Shadow {
     /// The set for a cell and one more access; 0 where that access stands for all.
     unions: FxHashMap<(Cell, u32, u32), u32>,
     split: FxHashMap<u32, [[Cell; 2]; 4]>,
+    /// Numbers of groups, to find one again that is repeated.
+    recent: Vec<u32>,
     /// Groups under way.
     pending: u32,
     /// Whether any write, any read was noted since everything was forgotten.
     wrote: bool,
     was_read: bool,
     launch: u64,
-}
-
-/// One new access to a stretch of words, for [`Shadow::touch`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stretch {
-    /// Its first byte.
-    pub offset: u32,
-    /// Its bytes.
-    pub bytes: u32,
-    /// The lane of the first byte.
-    pub lane: u32,
-    /// Bytes a lane; 0 when all are the one lane's.
-    pub stride: u32,
-}
-
-/// How an earlier access is ordered to a new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Before it, whatever its lane.
-    Before,
-    /// Before it, for this lane.
-    BeforeLane,
-    /// Not ordered, and that is fine: both are strong.
-    Allowed,
-    /// A race.
-    Race,
 }
 
 impl Shadow {
@@ -150,8 +92,13 @@ impl Shadow {
     /// The number of a group for an access that is about to be noted.
     pub(crate) fn group(&mut self, group: Group) -> u32 {
         // Reads that nothing tells apart are one; of writes, each may be overwritten by the next.
-        if group.tick != Group::PENDING && !group.touch.writes && self.groups.last() == Some(&group) {
-            return self.first + self.groups.len() as u32;
+        let slot = (group.block as usize * 31 + usize::from(group.warp) * 7 + group.pc as usize) % RECENT;
+        if group.tick != Group::PENDING
+            && !group.touch.writes
+            && let Some(number) = self.recent.get(slot)
+            && self.get(*number) == Some(&group)
+        {
+            return *number;
         }
         if self.groups.len() >= GROUPS {
             self.forget();
@@ -159,7 +106,10 @@ impl Shadow {
         self.pending += u32::from(group.tick == Group::PENDING);
         self.groups.push(group);
         // Numbers start at 1: an empty cell is 0.
-        self.first + self.groups.len() as u32
+        let number = self.first + self.groups.len() as u32;
+        self.recent.resize(RECENT, 0);
+        self.recent[slot] = number;
+        number
     }
 
     /// What was under way is done at that time.
@@ -187,7 +137,7 @@ impl Shadow {
         race: &mut impl FnMut(&Group, u32, u32, u32),
     ) {
         let end = s.offset + s.bytes;
-        let lane_at = |byte: u32| if s.stride == 0 { s.lane } else { s.lane + (byte - s.offset) / s.stride };
+        let lane_at = |byte: u32| s.lane + (byte - s.offset).checked_div(s.stride).unwrap_or(0);
         // What is known of the last group and set that was looked at.
         let mut known = Known::default();
         let Some(touch) = self.get(number).map(|g| g.touch) else { return };
@@ -240,7 +190,7 @@ impl Shadow {
     fn fresh(&mut self, number: u32, s: Stretch, writes: bool) -> bool {
         let words = (s.offset / 4) as usize..((s.offset + s.bytes) / 4) as usize;
         let per_lane = if s.stride == 0 { words.len() } else { (s.stride / 4) as usize };
-        let whole = s.offset % 4 == 0 && s.bytes % 4 == 0 && per_lane > 0 && (s.stride % 4 == 0);
+        let whole = (s.offset | s.bytes | s.stride).is_multiple_of(4) && per_lane > 0;
         if !whole || words.end > self.writes.len() {
             return false;
         }
@@ -328,121 +278,6 @@ impl Shadow {
             }
         });
         all
-    }
-
-    /// The groups of a cell with their lanes, relative to the cell's.
-    #[inline(always)]
-    fn members(&self, cell: Cell, mut visit: impl FnMut(u32, u32)) {
-        if cell & SET == 0 {
-            return visit(cell >> 5, 1);
-        }
-        let number = (cell & !SET) >> 5;
-        let Some(set) = number.checked_sub(self.first_set + 1).and_then(|n| self.sets.get(n as usize)) else { return };
-        set.iter().for_each(|(group, lanes)| visit(*group, *lanes));
-    }
-
-    /// The groups of a cell lane by lane.
-    #[inline(always)]
-    fn each_member(&self, cell: Cell, mut visit: impl FnMut(u32, u32)) {
-        self.members(cell, |group, lanes| {
-            let mut lanes = lanes.rotate_left(cell & 31);
-            while lanes != 0 {
-                visit(group, lanes.trailing_zeros());
-                lanes &= lanes - 1;
-            }
-        });
-    }
-
-    /// The cell with one more access, without those that are ordered before it.
-    fn union(
-        &mut self,
-        cell: Cell,
-        (number, lane, lanes): (u32, u32, u32),
-        known: &mut Known,
-        judge: &mut impl FnMut(&Group, u32, u32) -> Order,
-    ) -> Cell {
-        let (base, delta) = (cell & 31, lane.wrapping_sub(cell) & 31);
-        let mine = number << 5 | (lane & 31);
-        if cell & SET == 0 && cell >> 5 == known.before {
-            return mine;
-        }
-        let key = (cell & !31, number, delta);
-        let set = if known.key == Some(key) {
-            known.set
-        } else {
-            let set = match self.unions.get(&key) {
-                Some(set) => *set,
-                None => self.new_union(cell, key, (lane, lanes), judge),
-            };
-            (known.key, known.set) = (Some(key), set);
-            set
-        };
-        match set {
-            0 => mine,
-            u32::MAX => cell,
-            set => SET | set << 5 | base,
-        }
-    }
-
-    #[cold]
-    fn new_union(
-        &mut self,
-        cell: Cell,
-        key: (Cell, u32, u32),
-        (lane, lanes): (u32, u32),
-        judge: &mut impl FnMut(&Group, u32, u32) -> Order,
-    ) -> u32 {
-        let (_, number, delta) = key;
-        let mut members: Vec<(u32, u32)> = vec![];
-        let mut exact = true;
-        self.members(cell, |member, relative| {
-            let Some(group) = self.get(member) else { return };
-            if member == number {
-                return members.push((member, relative));
-            }
-            let mut rest = relative.rotate_left(cell & 31);
-            let mut before = true;
-            while rest != 0 && before {
-                let old = rest.trailing_zeros();
-                before = (0..lanes).all(|n| match judge(group, (old + n) & 31, (lane + n) & 31) {
-                    Order::Before => true,
-                    Order::BeforeLane => {
-                        exact = false;
-                        true
-                    }
-                    Order::Allowed | Order::Race => false,
-                });
-                rest &= rest - 1;
-            }
-            if !before {
-                members.push((member, relative));
-            }
-        });
-        let own = members.iter_mut().find(|(member, _)| *member == number);
-        let full = match own {
-            Some((_, relative)) => {
-                *relative |= 1 << delta;
-                false
-            }
-            None => {
-                let full = members.len() >= MOST;
-                members.push((number, 1 << delta));
-                full
-            }
-        };
-        let set = if members.len() == 1 && members[0].1.count_ones() == 1 {
-            0
-        } else if full || self.sets.len() as u32 >= NUMBERS / 2 {
-            u32::MAX
-        } else {
-            self.sets.push(members);
-            self.first_set + self.sets.len() as u32
-        };
-        // What holds for one lane need not for the next cell's.
-        if exact {
-            self.unions.insert(key, set);
-        }
-        set
     }
 
     /// Gives each byte of a word a cell.
