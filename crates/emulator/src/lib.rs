@@ -52,9 +52,9 @@
 //! millions), predicates and unstructured branches, calls of functions with recursion, `vprintf` (what it printed is in
 //! [`Outcome::printed`]) and `__assertfail`, loads and stores of all state spaces and widths, atomics of all types and
 //! of vectors, `cp.async` with its groups, shuffles, votes, matches and reductions of a warp, the sixteen barriers of a
-//! block. Of Hopper's machinery: `mbarrier`, bulk and tensor copies in tile mode with swizzles, reductions and
+//! block, `wmma`. Of Hopper's machinery: `mbarrier`, bulk and tensor copies in tile mode with swizzles, reductions and
 //! multicast, changes of tensor maps, `wgmma` of every type, `mma` of 8 to 64 bits, `ldmatrix` and `stmatrix`, clusters
-//! with their barrier and distributed shared memory, `st.async`. `wmma`, im2col copies, `multimem` and
+//! with their barrier and distributed shared memory, `st.async`. im2col copies, `multimem`, calls through a register and
 //! `clusterlaunchcontrol` are refused by [`Program::decode`]; `tests/table.rs` lists what else is.
 //!
 //! # What is found

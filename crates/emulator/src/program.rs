@@ -3,6 +3,7 @@
 mod asynchronous;
 mod atomics;
 mod calls;
+mod tiles;
 
 pub(crate) use asynchronous::{
     Accumulator, Address, Bulk, BulkKind, Element, Fragments, MapChange, MapField, Matrix, MatrixAccess, MbarrierKind,
@@ -11,6 +12,7 @@ pub(crate) use asynchronous::{
 
 pub(crate) use atomics::{Atomic, AtomicOp, AtomicType, Scope, Semantics, VectorAtomic};
 pub(crate) use calls::{Argument, CallSite, Callee, Frame, Passed};
+pub(crate) use tiles::{Tile, TileAccess};
 
 use crate::lanes::{Compute, Fields};
 use warpsmith_ptx::SpecialRegister;
@@ -268,6 +270,8 @@ pub(crate) struct Access {
     pub scope: Scope,
     /// Through the path for data that does not change.
     pub constant: bool,
+    /// Whether it may be padding of a structure that a call passes: compilers copy it as bytes, written or not.
+    pub padding: bool,
     /// Whether the data registers are 64 bits wide.
     pub wide: bool,
     /// Whether the address register is.

@@ -105,7 +105,8 @@ impl Warp {
         let list = registers(core, a);
         for lane in each(mask) {
             let request = Request { kind: AccessKind::Load, space: a.space, address: addresses[lane], bytes, lane, pc };
-            let found = cell((self.index, &mut self.local), core, common, &request, Intent::Read);
+            let intent = if a.padding { Intent::ReadPadding } else { Intent::Read };
+            let found = cell((self.index, &mut self.local), core, common, &request, intent);
             for (e, register) in list.iter().enumerate() {
                 let value = match &found {
                     Some(cell) => cell.get(e * width, width),

@@ -28,6 +28,8 @@ impl Warp {
             }
             Fragments::Product(m) => self.mma(core, m),
             Fragments::Doubles(m) => self.mma_f64(m),
+            Fragments::LoadTile(t) => self.load_tile(core, peers, t, pc),
+            Fragments::StoreTile(t) => self.store_tile(core, peers, t, pc),
         }
     }
 

@@ -169,6 +169,17 @@ impl Warp {
         }
     }
 
+    /// Lanes that name other members than the first, and not it, meet on their own: they come to the instruction anew.
+    fn part(&mut self, group: &mut Group, members: u16) {
+        let masks = &self.registers.r32[members as usize];
+        let named = masks[group.mask.trailing_zeros() as usize % LANES];
+        let rest = group.mask & !named;
+        if rest != 0 && rest != group.mask && each(rest).all(|lane| masks[lane] & named == 0) {
+            self.groups.push(Group { mask: rest, ..*group });
+            group.mask &= named;
+        }
+    }
+
     fn special(
         &mut self,
         core: &mut Core<'_>,
@@ -184,6 +195,7 @@ impl Warp {
         match i.action {
             Action::Sync { run, fields, members } => {
                 self.split(group, active);
+                self.part(group, members);
                 if let Some(stop) = self.gather(core, common, members, group) {
                     return Some(stop);
                 }
@@ -193,6 +205,7 @@ impl Warp {
             }
             Action::WarpBarrier { members: register } => {
                 self.split(group, active);
+                self.part(group, register);
                 let members = self.members(core, common, register, group);
                 let state = State::WarpBarrier { members };
                 let here = self.groups.iter().filter(|g| g.state == state).fold(group.mask, |mask, g| mask | g.mask);

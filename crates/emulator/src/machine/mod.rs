@@ -30,6 +30,7 @@ mod races;
 mod report;
 mod span;
 mod tensor_maps;
+mod tiles;
 mod warp;
 
 pub use grid::{Checks, Launch, Options, Outcome, Schedule};
