@@ -38,7 +38,7 @@ impl Warp {
         let touch = Touch { writes: kind == AccessKind::Store, strong: None, constant: false, asynchronous: false };
         let (warp, live, space, order) = (self.index, self.live, t.space, Semantics::default());
         let (mask, bytes) = (u32::MAX, t.tile.bytes as u32);
-        core.note(peers, &Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live });
+        core.note(peers, &Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live, value: 0 });
     }
 
     pub(super) fn load_tile(&mut self, core: &mut Core<'_>, peers: &mut Peers, t: &TileAccess, pc: u32) {
