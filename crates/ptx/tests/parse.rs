@@ -106,7 +106,10 @@ fn other_ways_to_write_an_instruction() {
     // A vector of one is its element, as Triton writes it.
     let module = kernel("ld.global.b32 { %r0 }, [ %a + 0 ]; st.global.b32 [%a+4], { %r0 };").unwrap();
     let printed = module.to_string();
-    assert!(printed.contains("ld.global.b32 %r0, [%a];") && printed.contains("st.global.b32 [%a+4], %r0;"), "{printed}");
+    assert!(
+        printed.contains("ld.global.b32 %r0, [%a];") && printed.contains("st.global.b32 [%a+4], %r0;"),
+        "{printed}"
+    );
     assert!(kernel("ld.global.b32 { %r0, %r1 }, [%a];").is_err());
     // Types say different things in different places.
     assert!(kernel("cvt.f16.f32 %f0, %f1;").is_err());
