@@ -1,0 +1,3 @@
+use super::Case;
+pub const TILE: usize = 32 << 10;
+pub fn cases() -> Vec<Case> { vec![] }
