@@ -23,7 +23,15 @@ pub fn cases() -> Vec<Case> {
             let lanes = |n: usize| form.operands[n].shape_count(&i);
             let (na, nb) = (lanes(1), lanes(2));
             let with = |of: fn(Type) -> Values| -> Vec<Input> {
-                let ty = |at: usize| if at < na { a } else if at < na + nb { b } else { c };
+                let ty = |at: usize| {
+                    if at < na {
+                        a
+                    } else if at < na + nb {
+                        b
+                    } else {
+                        c
+                    }
+                };
                 let inputs = plain.inputs.iter().enumerate();
                 inputs.map(|(at, input)| Input { values: of(ty(at)), ..*input }).collect()
             };

@@ -73,7 +73,8 @@ fn atomic(i: &Instruction, space: &str, address: &str) -> Case {
         inputs.push(Input { register: held, values: Values::Of(ty) });
         operands += &format!(", %a{}", inputs.len() - 1);
     }
-    let (gives, results) = if i.opcode == Opcode::Atom { (lanes, list("d", 0, lanes) + ", ") } else { (0, String::new()) };
+    let (gives, results) =
+        if i.opcode == Opcode::Atom { (lanes, list("d", 0, lanes) + ", ") } else { (0, String::new()) };
     let name = format!("{} {results}[{address}], {operands}", i.name());
     let each = |what: &dyn Fn(usize) -> String| (0..lanes).map(what).collect::<Vec<_>>().join("\n");
     let at = |lane: usize| format!("[{address}+{}]", lane as u32 * bits / 8);
@@ -96,7 +97,7 @@ fn copies() -> Vec<Case> {
     let mut all = vec![];
     for opcode in [Opcode::Ld, Opcode::St] {
         for form in forms_of(opcode) {
-            for modifiers in few(form) {
+            for modifiers in few(form, std::ptr::eq(*form, forms_of(opcode)[0])) {
                 let i = Instruction::new(opcode, modifiers, []);
                 let place = PLACES.iter().find(|(word, _)| i.has(*word));
                 let (Some((space, address)), true) = (place, form.is_on(TARGET, &i)) else { continue };
@@ -109,8 +110,8 @@ fn copies() -> Vec<Case> {
     all
 }
 
-/// The first choices with each other choice of one slot, on each memory, type and length.
-fn few(form: &warpsmith_ptx::table::Form) -> Vec<Vec<Modifier>> {
+/// The first choices with each other choice of one slot; of the plain form, on each memory, type and length.
+fn few(form: &warpsmith_ptx::table::Form, plain: bool) -> Vec<Vec<Modifier>> {
     let matters = |m: &Modifier| {
         matches!(m, Modifier::Type(_))
             || [Word::V2, Word::V4, Word::Global, Word::Shared].iter().any(|w| *m == Modifier::Word(*w))
@@ -133,18 +134,23 @@ fn few(form: &warpsmith_ptx::table::Form) -> Vec<Vec<Modifier>> {
     }
     // A rare modifier is tried on one type.
     let b32 = |m: &[Modifier]| m.contains(&Modifier::Type(Type::B32)) || m.contains(&Modifier::Type(Type::S8));
-    all.into_iter().filter(|(m, rare)| *rare == 0 || b32(m)).map(|(m, _)| m).collect()
+    all.into_iter().filter(|(m, rare)| plain && *rare == 0 || b32(m)).map(|(m, _)| m).collect()
 }
 
 /// 16 bytes that are stored as words, a load, and what it gave; or a store, and the words after it.
 fn copy(i: &Instruction, space: &str, address: &str) -> Case {
     let ty = i.types().next().expect("a type");
-    let lanes = if i.has(Word::V4) { 4 } else if i.has(Word::V2) { 2 } else { 1 };
+    let lanes = if i.has(Word::V4) {
+        4
+    } else if i.has(Word::V2) {
+        2
+    } else {
+        1
+    };
     // Bytes go to and from wider registers, and are extended by their sign.
     let held = if ty.bits() == 8 { Type::B32 } else { register(ty) };
     let mut inputs = vec![Input { register: Type::B32, values: Values::Of(Type::B32) }; 4];
-    let words: String =
-        (0..4).map(|w| format!("st.{space}.b32 [{address}+{}], %a{w};\n", 4 * w)).collect();
+    let words: String = (0..4).map(|w| format!("st.{space}.b32 [{address}+{}], %a{w};\n", 4 * w)).collect();
     let (name, body, results);
     if i.opcode == Opcode::Ld {
         name = format!("{} {}, [{address}]", i.name(), list("d", 0, lanes));
@@ -154,8 +160,7 @@ fn copy(i: &Instruction, space: &str, address: &str) -> Case {
         let values = if ty.bits() == 8 { Values::Of(Type::B32) } else { Values::Of(ty) };
         inputs.extend(vec![Input { register: held, values }; lanes]);
         name = format!("{} [{address}], {}", i.name(), list("a", 4, lanes));
-        let after: String =
-            (0..4).map(|w| format!("ld.{space}.b32 %d{w}, [{address}+{}];\n", 4 * w)).collect();
+        let after: String = (0..4).map(|w| format!("ld.{space}.b32 %d{w}, [{address}+{}];\n", 4 * w)).collect();
         body = format!("{words}{name};\n{after}");
         results = vec![Type::B32; 4];
     }

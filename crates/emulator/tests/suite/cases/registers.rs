@@ -82,6 +82,7 @@ pub fn stored(ty: Type, value: &ValueForm) -> Type {
         Type::Pred | Type::F32 | Type::F64 => ty,
         _ if ty.bits() == 8 && value.wider => Type::B32,
         _ => match ty.bits() {
+            8 => Type::B8,
             16 => Type::B16,
             32 => Type::B32,
             64 => Type::B64,

@@ -79,4 +79,3 @@ pub fn cases() -> Vec<Case> {
     }
     all
 }
-
