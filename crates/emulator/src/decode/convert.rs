@@ -6,8 +6,9 @@ use crate::arithmetic::approximate::tf32;
 use crate::arithmetic::float::{Float, canonical};
 use crate::arithmetic::half::Half;
 use crate::arithmetic::integer::Int;
-use crate::arithmetic::rounding::Format;
+use crate::arithmetic::rounding::{Format, Rounding};
 use crate::lanes::{BF16, Compute, F16, Value, map1, map2};
+use std::cmp::Ordering;
 use warpsmith_ptx::{Instruction, Operand, Type, Word};
 use warpsmith_types::convert;
 
@@ -47,6 +48,18 @@ fn odd<S: Number>(x: S) -> f64 {
     if wide < 0 { -(kept as f64) } else { kept as f64 }
 }
 
+/// An integer as an f64, rounded in a direction.
+fn directed<S: Number>(x: S, rounding: Rounding) -> f64 {
+    let wide = x.wide();
+    let near = wide as f64;
+    // An f64 of an integer of 64 bits is one of 65.
+    match (near as i128).cmp(&wide) {
+        Ordering::Greater if rounding == Rounding::Down || rounding == Rounding::Zero && wide > 0 => near.next_down(),
+        Ordering::Less if rounding == Rounding::Up || rounding == Rounding::Zero && wide < 0 => near.next_up(),
+        _ => near,
+    }
+}
+
 /// Rounds to an integral value as the flags say.
 #[inline(always)]
 fn integral(aux: u16, x: f64) -> f64 {
@@ -82,12 +95,16 @@ fn int_from<S: Int>(to: Type, sat: bool) -> Option<Compute> {
 
 /// From an integer to a float.
 fn float_from_int<S: Number>(to: Type, aux: u16) -> Option<Compute> {
-    let directed = aux >> 8 != 0;
     Some(match to {
         Type::F32 if aux == 0 => |r, f, m| map1::<f32, S>(r, f, m, S::to_f32),
         Type::F64 if aux == 0 => |r, f, m| map1::<f64, S>(r, f, m, S::to_f64),
-        Type::F64 if directed && S::BITS == 64 => return None,
-        Type::F64 => |r, f, m| map1::<f64, S>(r, f, m, S::to_f64),
+        Type::F64 => |r, f, m| {
+            let aux = f.aux;
+            map1::<f64, S>(r, f, m, |a| {
+                let x = directed(a, rounding_of(aux));
+                if aux & SAT != 0 { x.saturate() } else { x }
+            });
+        },
         Type::F32 => |r, f, m| {
             let aux = f.aux;
             map1::<f32, S>(r, f, m, |a| {
@@ -97,7 +114,11 @@ fn float_from_int<S: Number>(to: Type, aux: u16) -> Option<Compute> {
         },
         Type::F16 => |r, f, m| {
             let aux = f.aux;
-            map1::<F16, S>(r, f, m, |a| F16(Format::F16.round(odd(a), rounding_of(aux)) as u16));
+            map1::<F16, S>(r, f, m, |a| {
+                let x = odd(a);
+                let x = if aux & SAT != 0 { x.saturate() } else { x };
+                F16(Format::F16.round(x, rounding_of(aux)) as u16)
+            });
         },
         Type::BF16 => |r, f, m| {
             let aux = f.aux;
@@ -384,7 +405,6 @@ fn bytes_to_halves(format: &Format, aux: u16, a: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arithmetic::rounding::Rounding;
 
     #[test]
     fn eight_bit_floats_come_back() {
@@ -399,6 +419,17 @@ mod tests {
             }
         }
         assert_eq!((widen8(&Format::E4M3, 0x7e), widen8(&Format::E5M2, 0x7b)), (448.0, 57344.0));
+    }
+
+    #[test]
+    fn directions_enclose_large_integers() {
+        for x in [(1i64 << 53) + 1, (1 << 62) + 1, i64::MAX, i64::MIN + 1, -(1 << 53) - 3, 5, 0] {
+            let [down, up, zero] = [Rounding::Down, Rounding::Up, Rounding::Zero].map(|mode| directed(x, mode));
+            assert!(down as i128 <= i128::from(x) && i128::from(x) <= up as i128, "{x}: {down} {up}");
+            assert_eq!(zero, if x < 0 { up } else { down });
+            assert!(down == up || down.next_up() == up);
+        }
+        assert_eq!(directed(u64::MAX, Rounding::Up), 2f64.powi(64));
     }
 
     #[test]

@@ -92,13 +92,13 @@ fn the_emulator_answers_like_the_card() {
 
 #[test]
 fn every_case_runs() {
-    // One batch of each group always runs, with answers or without.
     let all = cases::all();
     for group in all.chunk_by(|a, b| a.group == b.group) {
-        let batches = cases::batches(group);
-        let (batch, bytes) = (&batches[0], group.iter().map(Case::answer_bytes).sum::<usize>());
-        let answers = emulate(batch);
-        assert!(batch.cases.iter().zip(&answers).all(|(case, a)| a.len() == case.answer_bytes()));
+        for batch in cases::batches(group) {
+            let answers = emulate(&batch);
+            assert!(batch.cases.iter().zip(&answers).all(|(case, a)| a.len() == case.answer_bytes()));
+        }
+        let bytes: usize = group.iter().map(Case::answer_bytes).sum();
         println!("{}: {} instructions, {bytes} bytes of answers", group[0].group, group.len());
     }
 }

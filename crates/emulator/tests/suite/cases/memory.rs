@@ -137,7 +137,7 @@ fn few(form: &warpsmith_ptx::table::Form, plain: bool) -> Vec<Vec<Modifier>> {
     all.into_iter().filter(|(m, rare)| plain && *rare == 0 || b32(m)).map(|(m, _)| m).collect()
 }
 
-/// 16 bytes that are stored as words, a load, and what it gave; or a store, and the words after it.
+/// 16 bytes that are stored as words, a load, and what it gave; or a store over equal words, and the words after it.
 fn copy(i: &Instruction, space: &str, address: &str) -> Case {
     let ty = i.types().next().expect("a type");
     let lanes = if i.has(Word::V4) {
@@ -149,19 +149,21 @@ fn copy(i: &Instruction, space: &str, address: &str) -> Case {
     };
     // Bytes go to and from wider registers, and are extended by their sign.
     let held = if ty.bits() == 8 { Type::B32 } else { register(ty) };
-    let mut inputs = vec![Input { register: Type::B32, values: Values::Of(Type::B32) }; 4];
-    let words: String = (0..4).map(|w| format!("st.{space}.b32 [{address}+{}], %a{w};\n", 4 * w)).collect();
-    let (name, body, results);
+    let fill = |what: &dyn Fn(usize) -> String| -> String {
+        (0..4).map(|w| format!("st.{space}.b32 [{address}+{}], {};\n", 4 * w, what(w))).collect()
+    };
+    let (name, body, results, inputs);
     if i.opcode == Opcode::Ld {
+        inputs = vec![Input { register: Type::B32, values: Values::Of(Type::B32) }; 4];
         name = format!("{} {}, [{address}]", i.name(), list("d", 0, lanes));
-        body = format!("{words}{name};");
+        body = format!("{}{name};", fill(&|w| format!("%a{w}")));
         results = vec![held; lanes];
     } else {
         let values = if ty.bits() == 8 { Values::Of(Type::B32) } else { Values::Of(ty) };
-        inputs.extend(vec![Input { register: held, values }; lanes]);
-        name = format!("{} [{address}], {}", i.name(), list("a", 4, lanes));
+        inputs = vec![Input { register: held, values }; lanes];
+        name = format!("{} [{address}], {}", i.name(), list("a", 0, lanes));
         let after: String = (0..4).map(|w| format!("ld.{space}.b32 %d{w}, [{address}+{}];\n", 4 * w)).collect();
-        body = format!("{words}{name};\n{after}");
+        body = format!("{}{name};\n{after}", fill(&|_| "0x55555555".into()));
         results = vec![Type::B32; 4];
     }
     let version = if ty.bits() == 128 { PtxVersion::new(8, 3) } else { PtxVersion::new(8, 2) };
