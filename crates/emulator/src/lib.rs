@@ -91,7 +91,7 @@ mod tensor_map;
 
 pub use error::{DecodeError, Error};
 pub use finding::{AccessKind, Finding, FindingKind, MbarrierFault, Storage};
-pub use machine::{Checks, Launch, Options, Outcome};
+pub use machine::{Checks, Launch, Options, Outcome, Schedule};
 pub use manifest::{ArgumentInfo, Manifest, SharedTile, TensorPlace};
 pub use memory::DevicePointer;
 pub use program::Program;

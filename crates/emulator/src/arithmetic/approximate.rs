@@ -88,6 +88,10 @@ fn upper(x: f64) -> f64 {
 
 /// `cvt.rna.tf32.f32`: kept in the register as an f32 with 13 zero bits.
 pub(crate) fn tf32(x: f32, rounding: super::rounding::Rounding) -> u32 {
+    // To the nearest away from zero works on the bits alone, as hardware does: a NaN may become infinite.
+    if x.is_nan() && rounding == super::rounding::Rounding::NearestAway {
+        return x.to_bits() & 0xffff_e000;
+    }
     if x.is_nan() { 0x7fff_ffff } else { Format::TF32.round(x.into(), rounding) << 13 }
 }
 

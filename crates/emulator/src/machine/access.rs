@@ -158,11 +158,15 @@ impl Warp {
         let bytes = u32::from(a.width) * u32::from(a.count);
         let (warp, live, order, space) = (self.index, self.live, a.order, a.space);
         let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live };
+        if a.strong && !writes && core.polls_again(common, &deed) {
+            return;
+        }
         for (storage, race) in core.races_of(common, &deed) {
             let (group, _, lane, _) = &race;
             // A copy that has not landed reads as poison, and that is told of.
             let poison = !writes && group.asynchronous_landing() && core.options.checks.init;
-            if !poison && !(writes && !a.strong && self.changes_nothing(core, common, a, &deed, &race, *lane)) {
+            let same = writes && !a.strong && self.changes_nothing(core, common, a, &deed, &race, *lane);
+            if !(poison || same) {
                 core.report_race(common, &deed, storage, &race);
             }
         }

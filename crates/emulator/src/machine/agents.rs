@@ -66,6 +66,18 @@ impl Job {
 #[derive(Debug, Default)]
 pub(crate) struct Agents {
     pub pending: Vec<Agent>,
+    /// Sources of stores that were read early: nobody may count on it before a wait.
+    pub read_early: Vec<ReadEarly>,
+}
+
+/// The source of a store that is complete, and was not waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadEarly {
+    pub rank: usize,
+    pub warp: u32,
+    pub lane: u32,
+    pub group: u32,
+    pub source: Mark,
 }
 
 impl Agents {

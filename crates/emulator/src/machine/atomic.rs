@@ -20,9 +20,7 @@ impl Warp {
         let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let wide = bytes == 8;
         let alone = core.alone;
-        if core.races {
-            self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, pc), &addresses, bytes);
-        }
+        let mut failed = 0;
         for lane in each(mask) {
             let operand = |this: &Warp, n: u16| match (n, wide) {
                 (NONE, _) => 0,
@@ -35,7 +33,9 @@ impl Warp {
             let old = match cell((self.index, &mut self.local), core, common, &request, Intent::Update) {
                 Some(mut cell) => {
                     let old = cell.get(0, bytes);
-                    cell.set(0, bytes, apply(a.op, a.ty, old, b, c), alone);
+                    let new = apply(a.op, a.ty, old, b, c);
+                    failed |= u32::from(a.op == AtomicOp::Cas && !swaps(a.ty, old, b)) << lane;
+                    cell.set(0, bytes, new, alone);
                     old
                 }
                 None => u64::from(POISON_WORD) << 32 | u64::from(POISON_WORD),
@@ -47,7 +47,16 @@ impl Warp {
                 }
             }
         }
+        if core.races {
+            self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, failed, pc), &addresses, bytes);
+        }
     }
+}
+
+/// Whether a comparison holds, so that `cas` stores its new value.
+fn swaps(ty: AtomicType, old: u64, b: u64) -> bool {
+    let bits = 8 * ty.bytes() as u32;
+    (old ^ b) << (64 - bits) == 0
 }
 
 impl Warp {
@@ -57,15 +66,24 @@ impl Warp {
         core: &mut Core<'_>,
         common: &mut Peers,
         (space, order, scope): (Space, Semantics, Scope),
-        (mask, pc): (u32, u32),
+        (mask, failed, pc): (u32, u32, u32),
         addresses: &[u64; LANES],
         bytes: usize,
     ) {
-        let touch = Touch { writes: true, strong: Some(scope), constant: false, asynchronous: false };
-        let (warp, live, bytes, kind) = (self.index, self.live, bytes as u32, AccessKind::Atomic);
-        let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live };
-        core.note(common, &deed);
-        core.signal(common, &deed, true);
+        // A `cas` that fails only reads.
+        for (mask, writes) in [(mask & !failed, true), (failed, false)] {
+            if mask == 0 {
+                continue;
+            }
+            let touch = Touch { writes, strong: Some(scope), constant: false, asynchronous: false };
+            let (warp, live, bytes, kind) = (self.index, self.live, bytes as u32, AccessKind::Atomic);
+            let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live };
+            if !writes && core.polls_again(common, &deed) {
+                continue;
+            }
+            core.note(common, &deed);
+            core.signal(common, &deed, true);
+        }
     }
 
     pub(super) fn vector_atomic(
@@ -79,9 +97,7 @@ impl Warp {
         let (width, alone) = (a.ty.bytes(), core.alone);
         let bytes = width * a.b.len();
         let addresses = addresses(&self.registers, a.address.plane, a.address.wide, a.address.offset);
-        if core.races {
-            self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, pc), &addresses, bytes);
-        }
+        let mut failed = 0;
         for lane in each(mask) {
             let register = |this: &Warp, n: u16| match width {
                 8 => this.registers.r64[n as usize][lane],
@@ -95,6 +111,7 @@ impl Warp {
             if let Some(mut cell) = cell((self.index, &mut self.local), core, common, &request, Intent::Update) {
                 old.iter_mut().enumerate().for_each(|(e, x)| *x = cell.get(e * width, width));
                 let swaps = a.op == AtomicOp::Exch || old == b;
+                failed |= u32::from(a.whole && !swaps) << lane;
                 for (e, x) in old.iter().enumerate() {
                     let new = match (a.whole, a.op) {
                         (true, AtomicOp::Cas) => swaps.then(|| c[e]),
@@ -112,6 +129,9 @@ impl Warp {
                     _ => self.registers.r32[*d as usize][lane] = x as u32,
                 }
             }
+        }
+        if core.races {
+            self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, failed, pc), &addresses, bytes);
         }
     }
 }

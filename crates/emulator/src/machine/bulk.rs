@@ -56,6 +56,16 @@ impl Warp {
                 complete(core, peers, agent);
             }
         }
+        let early = std::mem::take(&mut peers.agents.read_early);
+        for e in early {
+            let lane = e.lane as usize % LANES;
+            let mine = (e.rank, e.warp) == (rank, warp) && active >> lane & 1 == 1;
+            if mine && e.group < groups[lane].saturating_sub(left) {
+                core.waited(peers, Some(e.source), warp);
+            } else {
+                peers.agents.read_early.push(e);
+            }
+        }
     }
 
     /// `st.async`, `red.async`: a value and its bytes' count go to a block of the cluster.

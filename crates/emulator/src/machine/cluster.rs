@@ -4,7 +4,7 @@ use super::block::Common;
 use super::cluster_barrier::ClusterBarrier;
 use super::complete::complete;
 use super::core::Core;
-use super::grid::Random;
+use super::grid::{Random, SELDOM, Schedule};
 use super::peers::Peers;
 use super::races::ClusterRaces;
 use super::warp::{State, Warp};
@@ -24,8 +24,11 @@ pub(crate) struct Cluster {
     pub peers: Peers,
     /// The warps of the first block, then those of the second.
     pub warps: Vec<Warp>,
+    /// Its number in the grid.
+    pub number: u64,
     /// The warp whose turn it is.
     next: usize,
+    picks: u64,
     random: Option<Random>,
 }
 
@@ -39,7 +42,9 @@ impl Cluster {
         let mut cluster = Cluster {
             peers: Peers::new(Common::new(core), (1..blocks).map(|_| Common::new(core))),
             warps: (0..blocks * warps).map(|n| Warp::new(core, n / warps, n % warps)).collect(),
+            number,
             next: 0,
+            picks: 0,
             random: None,
         };
         cluster.restart(core, number);
@@ -55,8 +60,10 @@ impl Cluster {
             warp.restart(core, core.shape.block_index(number, warp.rank));
         }
         self.peers.agents.pending.clear();
+        self.peers.agents.read_early.clear();
         self.peers.barrier = ClusterBarrier::default();
         self.peers.cluster_races = ClusterRaces::default();
+        self.number = number;
         self.next = 0;
         let seed = core.seed(number);
         self.random = (seed != 0).then(|| Random::new(seed));
@@ -76,6 +83,10 @@ impl Cluster {
                 return Progress::Paused;
             }
             let count = self.warps.len();
+            if core.options.schedule == Schedule::SlowWarp && self.is_slow(core) {
+                self.next = (self.next + 1) % count;
+                continue;
+            }
             let warp = &mut self.warps[self.next];
             self.next = (self.next + 1) % count;
             if !warp.is_ready() {
@@ -94,6 +105,7 @@ impl Cluster {
             }
             idle = 0;
             let turn = match &mut self.random {
+                _ if core.options.schedule == Schedule::RoundRobin => 1,
                 Some(random) => {
                     // Some other warp next; each still gets its turn within a few rounds.
                     self.next = (self.next + random.below(count as u64) as usize) % count;
@@ -118,6 +130,15 @@ impl Cluster {
             complete(core, &mut self.peers, agent);
         }
         Progress::Done
+    }
+
+    /// Whether it is the turn of the slow warp, and another can run.
+    fn is_slow(&mut self, core: &Core<'_>) -> bool {
+        self.picks += 1;
+        let slow = (core.options.seed % u64::from(core.shape.warps())) as u32;
+        self.warps[self.next].index == slow
+            && !self.picks.is_multiple_of(SELDOM)
+            && self.warps.iter().any(|w| w.index != slow && w.is_ready())
     }
 
     /// Completes a copy early: when the seed says so, or a thread looks for it without waiting.

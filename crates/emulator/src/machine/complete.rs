@@ -1,6 +1,6 @@
 //! The completion of agents: bytes move, and are counted.
 
-use super::agents::{Agent, Combine, Counter, Job};
+use super::agents::{Agent, Combine, Counter, Job, ReadEarly};
 use super::arrive::Actor;
 use super::atomic::apply;
 use super::boxes::{Boxes, LONGEST};
@@ -16,7 +16,13 @@ pub(super) fn complete(core: &mut Core<'_>, peers: &mut Peers, agent: Agent) {
     let acting = peers.rank();
     peers.turn_to(agent.rank);
     let who = Actor { warp: agent.warp, lane: agent.lane, pc: agent.pc };
-    core.waited(peers, agent.source, agent.warp);
+    match (&agent.job, agent.source) {
+        (Job::Store { .. }, Some(source)) => {
+            let Agent { rank, warp, lane, group, .. } = agent;
+            peers.agents.read_early.push(ReadEarly { rank, warp, lane, group, source });
+        }
+        (_, source) => core.waited(peers, source, agent.warp),
+    }
     for mark in &agent.marks {
         let counter = match &agent.job {
             Job::Load { counters, .. } => counters.iter().find(|c| c.rank == mark.0).map(|c| c.offset),

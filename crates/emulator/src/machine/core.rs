@@ -103,6 +103,8 @@ pub(crate) struct Core<'a> {
     pub races: bool,
     /// The number of the launch in the system.
     pub launch: u64,
+    /// Strong writes so far: a flag that is polled has not changed while this has not.
+    pub signals: u64,
     /// Flags in global memory.
     pub flags: Flags,
     /// Room for matrix operands.
@@ -161,6 +163,7 @@ impl<'a> Core<'a> {
             blank,
             races: options.checks.races,
             launch: memory.launches(),
+            signals: 0,
             flags: Flags::default(),
             panels: Panels::default(),
             seed: options.seed,

@@ -67,6 +67,20 @@ impl Default for Checks {
     }
 }
 
+/// Who runs when. Every schedule is one that the hardware may choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Schedule {
+    /// In order with seed 0, else at random.
+    #[default]
+    Seeded,
+    /// One instruction of each warp, and of each block that waits for others, in turn.
+    RoundRobin,
+    /// One warp of each block, chosen by the seed, seldom runs while another can.
+    SlowWarp,
+    /// One cluster, chosen by the seed, seldom runs while another can, where blocks communicate.
+    SlowBlock,
+}
+
 /// How to run a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -74,6 +88,10 @@ pub struct Options {
     pub checks: Checks,
     /// Chooses the schedule; the same seed gives the same one. 0 runs warps and blocks in order.
     pub seed: u64,
+    /// Which kind of schedule.
+    pub schedule: Schedule,
+    /// Whether lanes of a warp run one after the other until a `.sync` or an aligned instruction brings them together.
+    pub lanes_apart: bool,
     /// Warp instructions after which the launch is given up.
     pub budget: Option<u64>,
     /// Threads to run blocks on, where blocks do not communicate; 0 for one a core.
@@ -104,6 +122,9 @@ impl Outcome {
 const TOO_MANY: u64 = 100_000;
 /// Warp instructions that a block runs before the next one gets its turn, where blocks communicate.
 const TURN: u64 = 50_000;
+
+/// Of so many turns, one is for who is slow.
+pub(super) const SELDOM: u64 = 64;
 
 /// Blocks of the largest cluster, beyond the portable eight.
 const LARGEST_CLUSTER: u64 = 16;
@@ -279,13 +300,26 @@ fn together(core: &mut Core<'_>, chip: &Chip, options: &Options) {
     let mut resident: VecDeque<Cluster> = VecDeque::new();
     let mut spare: Vec<Cluster> = vec![];
     let mut random = Random::new(options.seed);
+    let mut rounds = 0u64;
     let limit = (core.resident_blocks(chip) / u64::from(core.shape.cluster_blocks())).max(1);
     // A cluster joins only when those before it paused: few are in memory unless they wait for each other.
     loop {
-        let turn = if options.seed == 0 { TURN } else { random.turn(12) };
+        let turn = match (options.schedule, options.seed) {
+            (Schedule::RoundRobin, _) => 1,
+            (Schedule::SlowBlock, 0) => TURN / SELDOM,
+            (_, 0) => TURN,
+            _ => random.turn(12),
+        };
+        let slow = (options.schedule == Schedule::SlowBlock).then(|| options.seed % core.shape.clusters());
         let mut any = false;
+        rounds += 1;
         for _ in 0..resident.len() {
             let Some(mut cluster) = resident.pop_front() else { break };
+            if Some(cluster.number) == slow && rounds % SELDOM != 0 {
+                resident.push_back(cluster);
+                any = true;
+                continue;
+            }
             match cluster.run(core, turn) {
                 Progress::Paused => resident.push_back(cluster),
                 Progress::Done => spare.push(cluster),

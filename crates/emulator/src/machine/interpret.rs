@@ -26,7 +26,7 @@ impl Warp {
     pub(crate) fn run(&mut self, core: &mut Core<'_>, common: &mut Peers, turn: u64) {
         let mut end = core.executed.saturating_add(turn);
         while core.executed < end {
-            let Some((group, limit)) = self.pick() else { break };
+            let Some((group, limit)) = self.pick(core.options.lanes_apart) else { break };
             let strong = self.run_group(core, common, group, limit, end);
             end = end.saturating_sub(strong);
         }
@@ -116,6 +116,13 @@ impl Warp {
                     core.executed = executed;
                     group.pc = pc;
                     group.mask = mask;
+                    if core.options.lanes_apart && active != 0 && meets(&i.action) {
+                        if let Some(stop) = self.gather_live(&mut group, active) {
+                            break stop;
+                        }
+                        mask = group.mask;
+                    }
+                    let active = if core.options.lanes_apart && active != 0 { mask } else { active };
                     if let Some(stop) = self.special(core, common, i, &mut group, active) {
                         pc = group.pc;
                         mask = group.mask;
@@ -124,6 +131,10 @@ impl Warp {
                     pc = group.pc;
                     mask = group.mask;
                     limit = self.limit(limit);
+                    if core.options.lanes_apart && mask.count_ones() > 1 {
+                        // They part again; the one that goes on is picked like any other.
+                        break Stop::Ready;
+                    }
                 }
             }
         };
@@ -360,6 +371,21 @@ impl Warp {
         if group.mask == 0 { Stop::Gone } else { Stop::Ready }
     }
 
+    /// Waits until all lanes of the warp are at an aligned instruction; then the group is all of them.
+    fn gather_live(&mut self, group: &mut Group, active: u32) -> Option<Stop> {
+        self.split(group, active);
+        let state = State::Sync { members: FULL };
+        let same = |g: &Group| g.pc == group.pc && g.state == state;
+        let here = self.groups.iter().filter(|g| same(g)).fold(group.mask, |mask, g| mask | g.mask);
+        if self.live & !here != 0 {
+            return Some(Stop::Waiting(state));
+        }
+        let pc = group.pc;
+        self.groups.retain(|g| !(g.pc == pc && g.state == state));
+        group.mask = here;
+        None
+    }
+
     /// Waits until all members of a `.sync` instruction are there; then the group is all of them.
     fn gather(&mut self, core: &mut Core<'_>, common: &Common, members: u16, group: &mut Group) -> Option<Stop> {
         let members = self.members(core, common, members, group);
@@ -472,5 +498,16 @@ impl Warp {
             let w = &mut self.written[*write as usize];
             *w = if uses.copies { (*w & !active) | (written & active) } else { *w | active };
         }
+    }
+}
+
+/// Whether all lanes of a warp must run an instruction together, beside those that gather by a mask.
+fn meets(action: &Action) -> bool {
+    use Action::{CommitProducts, CopyMap, Product, SetMaxRegisters, WaitProducts};
+    match action {
+        Action::Barrier(b) => b.aligned,
+        Action::ClusterBarrier { aligned, .. } => *aligned,
+        Product(_) | CommitProducts | WaitProducts(_) | CopyMap { .. } | SetMaxRegisters { .. } => true,
+        _ => false,
     }
 }

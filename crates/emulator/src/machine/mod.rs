@@ -31,6 +31,6 @@ mod span;
 mod tensor_maps;
 mod warp;
 
-pub use grid::{Checks, Launch, Options, Outcome};
+pub use grid::{Checks, Launch, Options, Outcome, Schedule};
 pub(crate) use grid::{check, run};
 pub(crate) use peers::{mapped, rank_of};

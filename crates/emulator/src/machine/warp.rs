@@ -145,7 +145,10 @@ impl Warp {
 
     /// Takes out the group to run next, merged with all that stand at the same instruction, and gives the instruction
     /// at which it meets the next one. `None` when no lane can run.
-    pub(crate) fn pick(&mut self) -> Option<(Group, u32)> {
+    pub(crate) fn pick(&mut self, apart: bool) -> Option<(Group, u32)> {
+        if apart {
+            return self.pick_lane();
+        }
         if let [only] = self.groups[..] {
             if only.state != State::Ready {
                 return None;
@@ -175,6 +178,20 @@ impl Warp {
         });
         // One that was behind its turn runs on regardless of whom it meets.
         Some((group, if fair { u32::MAX } else { limit }))
+    }
+
+    /// The same for one lane: the one that ran longest ago.
+    fn pick_lane(&mut self) -> Option<(Group, u32)> {
+        let ready = self.groups.iter().enumerate().filter(|(_, g)| g.state == State::Ready);
+        let index = ready.min_by_key(|(_, g)| g.ran)?.0;
+        let group = &mut self.groups[index];
+        let lane = group.mask & group.mask.wrapping_neg();
+        let picked = Group { mask: lane, ..*group };
+        group.mask &= !lane;
+        if group.mask == 0 {
+            self.groups.remove(index);
+        }
+        Some((picked, u32::MAX))
     }
 
     /// The warp tells others that it went on: what it stored before is theirs to see.

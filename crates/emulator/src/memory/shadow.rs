@@ -57,6 +57,8 @@ const SPLIT: Cell = u32::MAX;
 const MOST: usize = 24;
 /// Groups after which a stretch of memory forgets what was.
 const GROUPS: usize = 1 << 18;
+/// Groups that are looked for among the last.
+const RECENT: usize = 256;
 /// The largest number of a group or set, far below what a cell holds.
 const NUMBERS: u32 = 1 << 25;
 
@@ -74,6 +76,8 @@ pub(crate) struct Shadow {
     /// The set for a cell and one more access; 0 where that access stands for all.
     unions: FxHashMap<(Cell, u32, u32), u32>,
     split: FxHashMap<u32, [[Cell; 2]; 4]>,
+    /// Numbers of groups, to find one again that is repeated.
+    recent: Vec<u32>,
     /// Groups under way.
     pending: u32,
     /// Whether any write, any read was noted since everything was forgotten.
@@ -150,8 +154,13 @@ impl Shadow {
     /// The number of a group for an access that is about to be noted.
     pub(crate) fn group(&mut self, group: Group) -> u32 {
         // Reads that nothing tells apart are one; of writes, each may be overwritten by the next.
-        if group.tick != Group::PENDING && !group.touch.writes && self.groups.last() == Some(&group) {
-            return self.first + self.groups.len() as u32;
+        let slot = (group.block as usize * 31 + usize::from(group.warp) * 7 + group.pc as usize) % RECENT;
+        if group.tick != Group::PENDING
+            && !group.touch.writes
+            && let Some(number) = self.recent.get(slot)
+            && self.get(*number) == Some(&group)
+        {
+            return *number;
         }
         if self.groups.len() >= GROUPS {
             self.forget();
@@ -159,7 +168,10 @@ impl Shadow {
         self.pending += u32::from(group.tick == Group::PENDING);
         self.groups.push(group);
         // Numbers start at 1: an empty cell is 0.
-        self.first + self.groups.len() as u32
+        let number = self.first + self.groups.len() as u32;
+        self.recent.resize(RECENT, 0);
+        self.recent[slot] = number;
+        number
     }
 
     /// What was under way is done at that time.
@@ -187,7 +199,7 @@ impl Shadow {
         race: &mut impl FnMut(&Group, u32, u32, u32),
     ) {
         let end = s.offset + s.bytes;
-        let lane_at = |byte: u32| if s.stride == 0 { s.lane } else { s.lane + (byte - s.offset) / s.stride };
+        let lane_at = |byte: u32| s.lane + (byte - s.offset).checked_div(s.stride).unwrap_or(0);
         // What is known of the last group and set that was looked at.
         let mut known = Known::default();
         let Some(touch) = self.get(number).map(|g| g.touch) else { return };
@@ -240,7 +252,7 @@ impl Shadow {
     fn fresh(&mut self, number: u32, s: Stretch, writes: bool) -> bool {
         let words = (s.offset / 4) as usize..((s.offset + s.bytes) / 4) as usize;
         let per_lane = if s.stride == 0 { words.len() } else { (s.stride / 4) as usize };
-        let whole = s.offset % 4 == 0 && s.bytes % 4 == 0 && per_lane > 0 && (s.stride % 4 == 0);
+        let whole = per_lane > 0 && [s.offset, s.bytes, s.stride].iter().all(|n| n.is_multiple_of(4));
         if !whole || words.end > self.writes.len() {
             return false;
         }
@@ -393,6 +405,12 @@ impl Shadow {
         judge: &mut impl FnMut(&Group, u32, u32) -> Order,
     ) -> u32 {
         let (_, number, delta) = key;
+        let mut there = false;
+        self.members(cell, |member, relative| there |= member == number && relative >> delta & 1 == 1);
+        if there {
+            self.unions.insert(key, u32::MAX);
+            return u32::MAX;
+        }
         let mut members: Vec<(u32, u32)> = vec![];
         let mut exact = true;
         self.members(cell, |member, relative| {

@@ -3,6 +3,7 @@
 
 #![allow(clippy::print_stdout, reason = "what was measured is printed")]
 #![allow(unreachable_pub, reason = "a test's modules")]
+#![allow(clippy::type_complexity, reason = "tables of functions")]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -420,7 +420,7 @@ fn bits() -> Vec<Case> {
             "mul_high",
             w(64),
             |x, y| x.mul_high(y),
-            |x, y| (u64::from(x) * u64::from(y) >> 32) as u32,
+            |x, y| ((u64::from(x) * u64::from(y)) >> 32) as u32,
         ),
         binary::<U32, U64, u32, u64>("mul_wide", w(64), |x, y| x.mul_wide(y), |x, y| u64::from(x) * u64::from(y)),
         binary::<I32, I32, i32, i32>("add_clamped", words::<i32>(64), |x, y| x.add_clamped(y), i32::saturating_add),

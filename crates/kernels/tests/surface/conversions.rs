@@ -327,7 +327,7 @@ fn packed() -> Vec<Case> {
             |a, b| pair(a, b).relu().clamped().bf16x2(),
             |a, b| {
                 let one =
-                    |x: f32| if x.is_nan() { 0x7fff } else { convert::f32_to_bf16(x.max(0.0).min(3.3895314e38).abs()) };
+                    |x: f32| if x.is_nan() { 0x7fff } else { convert::f32_to_bf16(x.clamp(0.0, 3.3895314e38).abs()) };
                 u16::write(&[one(a), one(b)])
             },
         ),

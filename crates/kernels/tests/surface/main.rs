@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "skips and what is listed are printed")]
 #![allow(clippy::eq_op, reason = "x ≠ x is how NaN is told")]
 #![allow(unreachable_pub, reason = "a test's modules")]
+#![allow(clippy::vec_init_then_push, reason = "a macro's rows")]
 
 #[path = "../common/mod.rs"]
 mod common;

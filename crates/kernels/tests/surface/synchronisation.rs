@@ -235,7 +235,7 @@ fn warps() -> Vec<Case> {
         ),
         warp(
             "ballot",
-            |x| ballot(x.gt(1 << 31)) & lanes_below() | active_lanes() & 0,
+            |x| ballot(x.gt(1 << 31)) & lanes_below() & active_lanes(),
             |x| {
                 let all = (0..32).filter(|i| x[*i] > 1 << 31).fold(0u32, |m, i| m | 1 << i);
                 (0..32).map(|i| all & ((1 << i) - 1)).collect()
@@ -248,7 +248,7 @@ fn warps() -> Vec<Case> {
         ),
         warp(
             "match_all_lanes",
-            |x| select(match_all_lanes(x & 0) & !match_all_lanes(lane_idx()), x, 0),
+            |x| select(match_all_lanes(x >> 31usize >> 1usize) & !match_all_lanes(lane_idx()), x, 0),
             |x| x.to_vec(),
         ),
         warp(
@@ -301,7 +301,7 @@ fn warps() -> Vec<Case> {
             |x| {
                 let mine = var(U32::from(0));
                 when(elect(), || mine.set(1));
-                x & 0 | mine.get().warp_sum()
+                (x >> 31usize >> 1usize) | mine.get().warp_sum()
             },
             |_| vec![1; 32],
         )

@@ -2,6 +2,8 @@
 //!
 //! What is said lies in `docs/book/src/said`, where the chapters include it. `WARPSMITH_BLESS=1` writes it anew.
 
+#![allow(clippy::print_stdout, reason = "a skip is printed")]
+
 #[path = "../../examples/block_softmax.rs"]
 #[allow(dead_code, reason = "a program, of which the parts are tested")]
 mod block_softmax;

@@ -4,12 +4,12 @@ use warpsmith::dsl::cute::*;
 use warpsmith::prelude::*;
 
 /// What the trace says of a body.
-pub fn said(body: fn()) -> String {
+pub(crate) fn said(body: fn()) -> String {
     trace("tiled_gemm", body).unwrap_err().to_string()
 }
 
 /// `ldmatrix` reads rows of 16 bytes; here a row's neighbours lie a column apart.
-pub fn torn_rows() {
+pub(crate) fn torn_rows() {
     let mma = make_tiled_mma(mma_atom("SM80_16x8x16_F32BF16BF16F32_TN"), (2, 2, 1), (32, 32, 16));
     let s2r = make_tiled_copy_a(copy_atom("SM75_U32x4_LDSM_N", BF16), &mma);
     let across = smem_layout(BF16, Major::Mn, SharedSwizzle::B128, (128, 64));
@@ -19,7 +19,7 @@ pub fn torn_rows() {
 }
 
 /// 100 rows are no whole number of the MMA's 32.
-pub fn uncovered() {
+pub(crate) fn uncovered() {
     let mma = make_tiled_mma(mma_atom("SM80_16x8x16_F32BF16BF16F32_TN"), (2, 2, 1), (32, 32, 16));
     mma.make_fragment_c([100, 128]);
 }

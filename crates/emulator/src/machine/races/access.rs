@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use super::flags::Signal;
 use super::order::{ClusterOf, Judge};
-use super::threads::{Hint, Why};
+use super::threads::{Hint, Poll, Why};
 use crate::finding::{AccessKind, Storage};
 use crate::lanes::{LANES, each};
 use crate::machine::arrive::Actor;
@@ -34,12 +34,13 @@ pub(crate) struct Deed<'a> {
 /// A race: the earlier access, both lanes, and where.
 pub(crate) type Race = (Group, u32, u32, u64);
 
-/// Races of one instruction that are told of.
-const MOST: usize = 4;
+/// Races of one instruction that are looked at.
+const MOST: usize = 64;
 
-/// Adds a race, unless one with the same instruction is there.
+/// Adds a race, unless the lane has one with the same instruction already.
 pub(super) fn add(races: &mut Vec<Race>, group: &Group, old: u32, new: u32, at: u64) {
-    if races.len() < MOST && !races.iter().any(|(g, ..)| g.pc == group.pc && g.touch == group.touch) {
+    let known = |(g, _, lane, _): &Race| *lane == new && g.pc == group.pc && g.touch == group.touch;
+    if races.len() < MOST && !races.iter().any(known) {
         races.push((*group, old, new, at));
     }
 }
@@ -47,6 +48,14 @@ pub(super) fn add(races: &mut Vec<Race>, group: &Group, old: u32, new: u32, at: 
 impl Core<'_> {
     pub(super) fn clusters(&self) -> ClusterOf {
         ClusterOf { grid: self.shape.grid, cluster: self.shape.cluster }
+    }
+
+    /// Whether lanes read a flag once more that has not changed: nothing about it is new.
+    pub(crate) fn polls_again(&self, peers: &mut Peers, d: &Deed<'_>) -> bool {
+        let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(d.warp as usize)) else { return false };
+        let address = d.addresses[d.mask.trailing_zeros() as usize % LANES];
+        let uniform = each(d.mask).all(|lane| d.addresses[lane] == address);
+        uniform && clock.polls_again(Poll { pc: d.pc, mask: d.mask, address, tick: 0 }, self.signals)
     }
 
     /// Notes an access of some lanes, and tells of races.
@@ -173,6 +182,7 @@ impl Core<'_> {
     /// Strong accesses of some lanes: flags that are read and written.
     pub(crate) fn signal(&mut self, peers: &mut Peers, d: &Deed<'_>, reads: bool) {
         let Some(scope) = d.touch.strong else { return };
+        self.signals += u64::from(d.touch.writes);
         let clusters = self.clusters();
         let live = d.live;
         for lane in each(d.mask) {
@@ -212,7 +222,9 @@ impl Core<'_> {
                 }
             }
         }
-        if let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(d.warp as usize)) {
+        if d.touch.writes
+            && let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(d.warp as usize))
+        {
             clock.step();
         }
     }

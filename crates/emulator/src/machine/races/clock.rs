@@ -38,6 +38,15 @@ impl Entry {
         }
     }
 
+    /// The time up to which some lane's accesses are known.
+    pub(super) fn latest(&self) -> u32 {
+        match self {
+            Entry::Flat { base, mask: 0, .. } => *base,
+            Entry::Flat { base, top, .. } => *top.max(base),
+            Entry::Full(times) => times.iter().copied().max().unwrap_or_default(),
+        }
+    }
+
     pub(super) fn join(&mut self, other: &Entry) {
         if let (Entry::Flat { base, mask, top }, Entry::Flat { base: b, mask: m, top: t }) = (&mut *self, other) {
             let low = (*base).max(*b);

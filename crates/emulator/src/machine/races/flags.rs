@@ -60,6 +60,10 @@ impl Flags {
             clock.hint(Hint { block: flag.block, why, write: flag.pc, read: s.pc });
         };
         let Some(known) = flag.clock.clone() else { return hint(clock, Why::NoRelease) };
+        // Who polls has mostly seen it before.
+        if clock.has_seen(s.lane, s.pc, &known) {
+            return;
+        }
         if !clusters.includes(flag.scope, flag.block, clock.block) {
             return hint(clock, Why::WriteScope(flag.scope));
         }

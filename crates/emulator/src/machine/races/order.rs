@@ -46,6 +46,10 @@ impl Judge<'_> {
             return Order::Race;
         }
         let clock = self.clock;
+        // Who only reads need not know whether it is ordered.
+        if !self.touch.writes && self.both_strong(old) {
+            return Order::Allowed;
+        }
         if old.tick != Group::PENDING {
             if old.block == clock.block && old.warp == clock.warp && old.warps == 1 {
                 if old.tick <= clock.all_know() {
@@ -75,9 +79,16 @@ impl Judge<'_> {
                 }
             }
         }
-        let (Some(a), Some(b)) = (old.touch.strong, self.touch.strong) else { return Order::Race };
-        let scopes = self.cluster_blocks.includes(a, old.block, clock.block)
-            && self.cluster_blocks.includes(b, clock.block, old.block);
-        if scopes && old.bytes == self.bytes { Order::Allowed } else { Order::Race }
+        if self.both_strong(old) { Order::Allowed } else { Order::Race }
+    }
+
+    /// Whether both are strong, for each other, and of the same bytes.
+    #[inline(always)]
+    fn both_strong(&self, old: &Group) -> bool {
+        let (Some(a), Some(b)) = (old.touch.strong, self.touch.strong) else { return false };
+        let clock = self.clock;
+        old.bytes == self.bytes
+            && self.cluster_blocks.includes(a, old.block, clock.block)
+            && self.cluster_blocks.includes(b, clock.block, old.block)
     }
 }

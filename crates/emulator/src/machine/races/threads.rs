@@ -28,6 +28,15 @@ pub(super) enum Why {
     ReadScope(Scope),
 }
 
+/// A strong read, to tell whether it is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Poll {
+    pub pc: u32,
+    pub mask: u32,
+    pub address: u64,
+    pub tick: u32,
+}
+
 /// The clock of a warp.
 #[derive(Clone, Debug)]
 pub(crate) struct WarpClock {
@@ -46,6 +55,10 @@ pub(crate) struct WarpClock {
     /// What an acquire fence would make them know, by whom they read it.
     pending: Lanes<Option<(Rc<Clock>, Scope)>>,
     pub(super) hints: Vec<Hint>,
+    /// The last strong read, and the number of strong writes before it.
+    polled: Option<(Poll, u64)>,
+    /// What a flag told each lane the last time, and at which instruction.
+    seen: Vec<Option<(u32, Rc<Clock>)>>,
 }
 
 /// Hints that a warp keeps.
@@ -63,6 +76,8 @@ impl WarpClock {
             fenced: Lanes::One(None),
             pending: Lanes::One(None),
             hints: vec![],
+            polled: None,
+            seen: vec![],
         }
     }
 
@@ -165,7 +180,7 @@ impl WarpClock {
             if live & !mask == 0 {
                 self.synced = self.synced.max(each(live).map(|lane| entry.time(lane as u32)).min().unwrap_or_default());
             }
-            if each(live).all(|lane| entry.time(lane as u32) <= self.synced) {
+            if entry.latest() <= self.synced {
                 return;
             }
         }
@@ -208,6 +223,23 @@ impl WarpClock {
             Some((old, by)) => Some((joined(old, clock), scope.max(*by))),
             None => Some((Rc::clone(clock), scope)),
         });
+    }
+
+    /// Whether a strong read is the one before once more, and nothing strong was written since; notes it.
+    pub(super) fn polls_again(&mut self, poll: Poll, signals: u64) -> bool {
+        let now = Some((Poll { tick: self.tick, ..poll }, signals));
+        std::mem::replace(&mut self.polled, now) == now
+    }
+
+    /// Whether a lane was told the same at an instruction the last time; notes it.
+    pub(super) fn has_seen(&mut self, lane: u32, pc: u32, clock: &Rc<Clock>) -> bool {
+        self.seen.resize(LANES, None);
+        let seen = &mut self.seen[lane as usize % LANES];
+        let same = seen.as_ref().is_some_and(|(p, c)| *p == pc && Rc::ptr_eq(c, clock));
+        if !same {
+            *seen = Some((pc, Rc::clone(clock)));
+        }
+        same
     }
 
     pub(super) fn hint(&mut self, hint: Hint) {
