@@ -38,7 +38,9 @@ impl Case {
 
     /// Lines whose comment has a word.
     fn marked(&self, word: &str) -> Vec<u32> {
-        let has = |line: &str| line.split_once("// ").is_some_and(|(_, c)| c.split_once("fix:").map_or(c, |(c, _)| c).contains(word));
+        let has = |line: &str| {
+            line.split_once("// ").is_some_and(|(_, c)| c.split_once("fix:").map_or(c, |(c, _)| c).contains(word))
+        };
         self.text.lines().zip(1..).skip(2).filter(|(line, _)| has(line)).map(|(_, n)| n).collect()
     }
 
@@ -65,26 +67,28 @@ impl Case {
     /// The reported threads of the expected finding, if it is there, at the marked lines.
     fn finds(&self, outcome: &Outcome) -> Option<String> {
         let (here, other) = (self.marked("here"), self.marked("other"));
-        outcome.findings.iter().filter(|f| self.kind.split(" or ").any(|k| format!("{:?}", f.kind) == k)).find_map(|f| {
-            let thread = |block: [u32; 3], thread: [u32; 3]| format!("{} of block {}", thread[0], block[0]);
-            let mut text = format!("thread {}", thread(f.block, f.thread));
-            match &f.other {
-                None if !here.contains(&f.ptx_line) => return None,
-                None => {}
-                Some(o) => {
-                    let pair = |a, b| here.contains(a) && other.contains(b);
-                    // Who comes later depends on the schedule.
-                    if !pair(&f.ptx_line, &o.ptx_line) && !pair(&o.ptx_line, &f.ptx_line) {
-                        return None;
+        outcome.findings.iter().filter(|f| self.kind.split(" or ").any(|k| format!("{:?}", f.kind) == k)).find_map(
+            |f| {
+                let thread = |block: [u32; 3], thread: [u32; 3]| format!("{} of block {}", thread[0], block[0]);
+                let mut text = format!("thread {}", thread(f.block, f.thread));
+                match &f.other {
+                    None if !here.contains(&f.ptx_line) => return None,
+                    None => {}
+                    Some(o) => {
+                        let pair = |a, b| here.contains(a) && other.contains(b);
+                        // Who comes later depends on the schedule.
+                        if !pair(&f.ptx_line, &o.ptx_line) && !pair(&o.ptx_line, &f.ptx_line) {
+                            return None;
+                        }
+                        text += &match o.thread {
+                            Some(t) => format!(" and thread {}", thread(o.block, t)),
+                            None => format!(" and a copy to block {}", o.block[0]),
+                        };
                     }
-                    text += &match o.thread {
-                        Some(t) => format!(" and thread {}", thread(o.block, t)),
-                        None => format!(" and a copy to block {}", o.block[0]),
-                    };
                 }
-            }
-            Some(text)
-        })
+                Some(text)
+            },
+        )
     }
 }
 

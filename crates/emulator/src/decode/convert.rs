@@ -199,11 +199,11 @@ fn float_from_float<S: Float + Value>(to: Type, aux: u16) -> Option<Compute> {
         },
         Type::F16 => |r, f, m| {
             let aux = f.aux;
-            map1::<F16, S>(r, f, m, |a| F16(narrow(&Format::F16, aux, prepare(aux, a)) as u16));
+            map1::<F16, S>(r, f, m, |a| F16(narrow_from::<S>(&Format::F16, aux, prepare(aux, a)) as u16));
         },
         Type::BF16 => |r, f, m| {
             let aux = f.aux;
-            map1::<BF16, S>(r, f, m, |a| BF16(narrow(&Format::BF16, aux, prepare(aux, a)) as u16));
+            map1::<BF16, S>(r, f, m, |a| BF16(narrow_from::<S>(&Format::BF16, aux, prepare(aux, a)) as u16));
         },
         _ => return None,
     })
@@ -220,6 +220,13 @@ fn narrow(format: &Format, aux: u16, x: f64) -> u32 {
         return (bits & format.sign) | format.largest;
     }
     bits
+}
+
+/// The same from a float of type `S`: of an f64, a NaN keeps its sign.
+#[inline(always)]
+fn narrow_from<S: Float>(format: &Format, aux: u16, x: f64) -> u32 {
+    let negative = S::nan().to_f64_bits_are_wide() && x.is_nan() && x.is_sign_negative();
+    narrow(format, aux, x) | if negative { format.sign } else { 0 }
 }
 
 /// The value of an 8-bit float.
