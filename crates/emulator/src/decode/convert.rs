@@ -3,7 +3,7 @@
 use super::float::{mode_bits, rounding_of};
 use super::{Decoder, Result};
 use crate::arithmetic::approximate::tf32;
-use crate::arithmetic::float::{Float, canonical};
+use crate::arithmetic::float::{Float, NAN, canonical};
 use crate::arithmetic::half::Half;
 use crate::arithmetic::integer::Int;
 use crate::arithmetic::rounding::{Format, Rounding};
@@ -181,19 +181,24 @@ fn float_from_float<S: Float + Value>(to: Type, aux: u16) -> Option<Compute> {
     Some(match to {
         Type::F64 => |r, f, m| {
             let aux = f.aux;
-            map1::<f64, S>(r, f, m, |a| prepare(aux, a));
+            map1::<f64, S>(r, f, m, |a| {
+                let x = prepare(aux, a);
+                if aux & FTZ != 0 && x.is_nan() { NAN.into() } else { x }
+            });
         },
         Type::F32 if aux & !FTZ == 0 => |r, f, m| {
             let aux = f.aux;
             map1::<f32, S>(r, f, m, |a| {
-                let x = canonical(prepare(aux, a) as f32);
+                let x = prepare(aux, a);
+                let x = cut::<S>(x).unwrap_or(canonical(x as f32));
                 if aux & FTZ != 0 { x.flush() } else { x }
             });
         },
         Type::F32 => |r, f, m| {
             let aux = f.aux;
             map1::<f32, S>(r, f, m, |a| {
-                let x = f32::from_bits(Format::F32.round(prepare(aux, a), rounding_of(aux)));
+                let x = prepare(aux, a);
+                let x = cut::<S>(x).unwrap_or(f32::from_bits(Format::F32.round(x, rounding_of(aux))));
                 if aux & FTZ != 0 { x.flush() } else { x }
             });
         },
@@ -222,11 +227,24 @@ fn narrow(format: &Format, aux: u16, x: f64) -> u32 {
     bits
 }
 
-/// The same from a float of type `S`: of an f64, a NaN keeps its sign.
+/// The same from a float of type `S`: of an f64, a NaN keeps its sign and the upper part of its payload.
 #[inline(always)]
 fn narrow_from<S: Float>(format: &Format, aux: u16, x: f64) -> u32 {
-    let negative = S::nan().to_f64_bits_are_wide() && x.is_nan() && x.is_sign_negative();
-    narrow(format, aux, x) | if negative { format.sign } else { 0 }
+    if S::nan().to_f64_bits_are_wide() && x.is_nan() { cut_nan(format, x) } else { narrow(format, aux, x) }
+}
+
+/// A NaN of an f64 as an f32.
+#[inline(always)]
+fn cut<S: Float>(x: f64) -> Option<f32> {
+    (S::nan().to_f64_bits_are_wide() && x.is_nan()).then(|| f32::from_bits(cut_nan(&Format::F32, x)))
+}
+
+/// An f64 NaN cut to a narrower format, and quiet.
+fn cut_nan(format: &Format, x: f64) -> u32 {
+    let kept = format.precision - 1;
+    let payload = (x.to_bits() & ((1 << 52) - 1)) >> (52 - kept);
+    let sign = if x.is_sign_negative() { format.sign } else { 0 };
+    sign | format.infinity | payload as u32 | 1 << (kept - 1)
 }
 
 /// The value of an 8-bit float.
@@ -285,6 +303,8 @@ impl Decoder<'_> {
         let flags = [(Ftz, FTZ), (Sat, SAT), (Relu, RELU), (Satfinite, SATFINITE)];
         let flags = flags.into_iter().filter(|(word, _)| i.has(*word)).fold(0, |sum, (_, bit)| sum | bit);
         let aux = mode_bits(i) | integral | flags;
+        // The hardware flushes neither halves nor what becomes one.
+        let aux = if types.contains(&Type::F16) { aux & !FTZ } else { aux };
 
         let tiny = |ty| matches!(ty, Type::E2M1x2 | Type::UE8M0x2);
         if tiny(to) || tiny(from) {
@@ -299,8 +319,8 @@ impl Decoder<'_> {
                 let aux = f.aux;
                 map1::<u32, f32>(r, f, m, |a| {
                     let bits = tf32(if aux & RELU != 0 && a <= 0.0 { 0.0 } else { a }, mode);
-                    // The largest number of ten mantissa bits.
-                    if aux & SATFINITE != 0 && bits << 1 == 0xff00_0000 { (bits & 1 << 31) | 0x7f7f_e000 } else { bits }
+                    // One less than infinity is the largest number; the hardware takes one off a NaN too.
+                    if aux & SATFINITE != 0 && bits << 1 >= 0xff00_0000 { bits - 0x2000 } else { bits }
                 });
             };
             self.only(i, &[Rn, Rz, Rna, Relu, Satfinite])?;
@@ -321,8 +341,9 @@ impl Decoder<'_> {
             // Bits move: a NaN keeps its payload, as the shift that the hardware does keeps it.
             (Type::F32, Type::BF16) if aux & !FTZ == 0 => Some(|r, f, m| {
                 let ftz = f.aux & FTZ != 0;
-                map1::<f32, BF16>(r, f, m, |a| if ftz { a.f32().flush() } else { a.f32() });
+                map1::<f32, BF16>(r, f, m, |a| if ftz { canonical(a.f32().flush()) } else { a.f32() });
             }),
+            (Type::F32, Type::F32) if aux == 0 => Some(|r, f, m| map1::<u32, u32>(r, f, m, |a| a)),
             (to, Type::S8) if !to.is_float() => int_from::<i8>(to, sat),
             (to, Type::S16) if !to.is_float() => int_from::<i16>(to, sat),
             (to, Type::S32) if !to.is_float() => int_from::<i32>(to, sat),

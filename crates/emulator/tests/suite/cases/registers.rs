@@ -34,10 +34,10 @@ pub fn cases() -> Vec<Case> {
     all
 }
 
-/// What is about addresses and policies.
+/// What is about addresses, policies and states without a format.
 fn elsewhere(opcode: Opcode) -> bool {
     use Opcode::*;
-    matches!(opcode, Cvta | Isspacep | Mapa | Getctarank | Createpolicy)
+    matches!(opcode, Cvta | Isspacep | Mapa | Getctarank | Createpolicy | Mbarrier)
 }
 
 /// Every combination of modifiers that the form takes.
@@ -196,6 +196,7 @@ fn check(i: &Instruction) -> Check {
     let ty = i.types().next().unwrap_or(Type::F32);
     let (absolute, relative) = match (i.opcode, ty) {
         (Div, _) => (2f64.powi(-149), 2.5 * 2f64.powi(-23)),
+        (Rsqrt, Type::F64) if !i.has(Word::Ftz) => (0.0, 2f64.powi(-51)),
         (Rcp, Type::F64) | (Rsqrt, Type::F64) => (0.0, 2f64.powi(-20)),
         (Rcp, _) => (2f64.powi(-149), 1.5 * 2f64.powi(-23)),
         (Sqrt | Rsqrt, _) => (0.0, 2f64.powf(-22.4)),
