@@ -73,12 +73,22 @@ pub(crate) fn div(a: f32, b: f32) -> f32 {
 
 /// `rcp.approx.ftz.f64`: the upper half of a double, computed from the upper half.
 pub(crate) fn rcp_f64(x: f64) -> f64 {
-    upper(1.0 / upper(x))
+    upper_number(1.0 / upper(x))
 }
 
 /// `rsqrt.approx.ftz.f64`.
 pub(crate) fn rsqrt_f64(x: f64) -> f64 {
-    upper(1.0 / upper(x).sqrt())
+    upper_number(1.0 / upper(x).sqrt())
+}
+
+/// `rsqrt.approx.f64`, which hardware refines to nearly the last bit.
+pub(crate) fn rsqrt_f64_fine(x: f64) -> f64 {
+    super::float::with_nan_of(1.0 / x.sqrt(), [x])
+}
+
+/// The upper half of a result; of every NaN, that of the canonical one.
+fn upper_number(x: f64) -> f64 {
+    upper(if x.is_nan() { f64::from_bits(0x7fff_ffff_ffff_ffff) } else { x })
 }
 
 fn upper(x: f64) -> f64 {
@@ -92,7 +102,7 @@ pub(crate) fn tf32(x: f32, rounding: super::rounding::Rounding) -> u32 {
     if x.is_nan() && rounding == super::rounding::Rounding::NearestAway {
         return x.to_bits() & 0xffff_e000;
     }
-    if x.is_nan() { 0x7fff_ffff } else { Format::TF32.round(x.into(), rounding) << 13 }
+    if x.is_nan() { 0x7fff_e000 } else { Format::TF32.round(x.into(), rounding) << 13 }
 }
 
 #[cfg(test)]

@@ -84,6 +84,21 @@ pub(crate) fn canonical(x: f32) -> f32 {
     f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits })
 }
 
+/// A NaN of f64 with its quiet bit set; its sign and the rest stay.
+#[inline(always)]
+pub(crate) fn quiet(x: f64) -> f64 {
+    f64::from_bits(x.to_bits() | 1 << 51)
+}
+
+/// A result of f64 arithmetic: a NaN is the first of the operands' that there is, in that order.
+#[inline(always)]
+pub(crate) fn with_nan_of<const N: usize>(x: f64, operands: [f64; N]) -> f64 {
+    if !x.is_nan() {
+        return x;
+    }
+    operands.into_iter().find(|a| a.is_nan()).map_or(x, quiet)
+}
+
 /// `min` and `max`: the operand that is a number wins over a NaN, and −0 is below +0.
 #[inline(always)]
 pub(crate) fn extreme<T: Float>(a: T, b: T, max: bool) -> T {
@@ -166,7 +181,8 @@ pub(crate) fn is(class: Class, kind: std::num::FpCategory) -> bool {
         Class::Infinite => kind == Infinite,
         Class::Number => kind != Nan,
         Class::NotANumber => kind == Nan,
-        Class::Normal => kind == Normal,
+        // Zeros count as normal, as the manual says.
+        Class::Normal => matches!(kind, Normal | Zero),
         Class::Subnormal => kind == Subnormal,
     }
 }

@@ -16,7 +16,7 @@ pub(crate) trait Int: Value + Ord + 'static {
     fn sub_saturating(self, b: Self) -> Self;
     /// Division by zero gives all ones, as the hardware does where PTX says nothing.
     fn div(self, b: Self) -> Self;
-    /// The remainder by zero is the dividend.
+    /// The remainder by zero is all ones.
     fn rem(self, b: Self) -> Self;
     fn and(self, b: Self) -> Self;
     fn or(self, b: Self) -> Self;
@@ -60,7 +60,7 @@ macro_rules! ints {
             #[inline(always)] fn add_saturating(self, b: $ty) -> $ty { self.saturating_add(b) }
             #[inline(always)] fn sub_saturating(self, b: $ty) -> $ty { self.saturating_sub(b) }
             #[inline(always)] fn div(self, b: $ty) -> $ty { if b == 0 { !0 } else { self.wrapping_div(b) } }
-            #[inline(always)] fn rem(self, b: $ty) -> $ty { if b == 0 { self } else { self.wrapping_rem(b) } }
+            #[inline(always)] fn rem(self, b: $ty) -> $ty { if b == 0 { !0 } else { self.wrapping_rem(b) } }
             #[inline(always)] fn and(self, b: $ty) -> $ty { self & b }
             #[inline(always)] fn or(self, b: $ty) -> $ty { self | b }
             #[inline(always)] fn xor(self, b: $ty) -> $ty { self ^ b }
@@ -85,16 +85,22 @@ pub(crate) fn mul24(a: i64, b: i64, high: bool) -> u32 {
     (if high { product >> 16 } else { product }) as u32
 }
 
+/// Of position and length, 32-bit fields have the low 8 bits; those of 64 bits have all, as hardware has it.
+#[inline(always)]
+fn field_of(position: u32, length: u32, bits: u32) -> (u32, u32) {
+    if bits == 32 { (position & 0xff, length & 0xff) } else { (position, length) }
+}
+
 /// `bfe`: `length` bits from `position`, extended by their top bit when `signed`.
 #[inline(always)]
 pub(crate) fn extract(a: u64, position: u32, length: u32, bits: u32, signed: bool) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
+    let (position, length) = field_of(position, length, bits);
     let a = if signed && bits == 32 { a as i32 as i64 as u64 } else { a };
     if length == 0 {
         return 0;
     }
     // PTX: the sign bit is the highest extracted one, or the operand's own when the field passes its end.
-    let top = (position + length - 1).min(bits - 1);
+    let top = position.saturating_add(length - 1).min(bits - 1);
     let sign = signed && (a >> top) & 1 == 1;
     let field = if position < bits { (a & low(bits)) >> position } else { 0 };
     let kept = length.min(bits.saturating_sub(position));
@@ -105,7 +111,7 @@ pub(crate) fn extract(a: u64, position: u32, length: u32, bits: u32, signed: boo
 /// `bfi`: the low `length` bits of `a` put into `b` at `position`.
 #[inline(always)]
 pub(crate) fn insert(a: u64, b: u64, position: u32, length: u32, bits: u32) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
+    let (position, length) = field_of(position, length, bits);
     if position >= bits {
         return b;
     }
@@ -240,7 +246,7 @@ mod tests {
 
     #[test]
     fn division_by_zero_gives_all_ones() {
-        assert_eq!((Int::div(7u32, 0), Int::div(7i32, 0), Int::rem(7i32, 0)), (u32::MAX, -1, 7));
+        assert_eq!((Int::div(7u32, 0), Int::div(7i32, 0), Int::rem(7i32, 0)), (u32::MAX, -1, -1));
         assert_eq!((Int::div(i32::MIN, -1), Int::rem(i32::MIN, -1)), (i32::MIN, 0));
         assert_eq!((Int::div(-7i32, 2), Int::rem(-7i32, 2)), (-3, -1));
     }

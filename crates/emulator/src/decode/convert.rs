@@ -3,11 +3,12 @@
 use super::float::{mode_bits, rounding_of};
 use super::{Decoder, Result};
 use crate::arithmetic::approximate::tf32;
-use crate::arithmetic::float::{Float, canonical};
+use crate::arithmetic::float::{Float, NAN, canonical};
 use crate::arithmetic::half::Half;
 use crate::arithmetic::integer::Int;
-use crate::arithmetic::rounding::Format;
+use crate::arithmetic::rounding::{Format, Rounding};
 use crate::lanes::{BF16, Compute, F16, Value, map1, map2};
+use std::cmp::Ordering;
 use warpsmith_ptx::{Instruction, Operand, Type, Word};
 use warpsmith_types::convert;
 
@@ -47,6 +48,18 @@ fn odd<S: Number>(x: S) -> f64 {
     if wide < 0 { -(kept as f64) } else { kept as f64 }
 }
 
+/// An integer as an f64, rounded in a direction.
+fn directed<S: Number>(x: S, rounding: Rounding) -> f64 {
+    let wide = x.wide();
+    let near = wide as f64;
+    // An f64 of an integer of 64 bits is one of 65.
+    match (near as i128).cmp(&wide) {
+        Ordering::Greater if rounding == Rounding::Down || rounding == Rounding::Zero && wide > 0 => near.next_down(),
+        Ordering::Less if rounding == Rounding::Up || rounding == Rounding::Zero && wide < 0 => near.next_up(),
+        _ => near,
+    }
+}
+
 /// Rounds to an integral value as the flags say.
 #[inline(always)]
 fn integral(aux: u16, x: f64) -> f64 {
@@ -82,12 +95,16 @@ fn int_from<S: Int>(to: Type, sat: bool) -> Option<Compute> {
 
 /// From an integer to a float.
 fn float_from_int<S: Number>(to: Type, aux: u16) -> Option<Compute> {
-    let directed = aux >> 8 != 0;
     Some(match to {
         Type::F32 if aux == 0 => |r, f, m| map1::<f32, S>(r, f, m, S::to_f32),
         Type::F64 if aux == 0 => |r, f, m| map1::<f64, S>(r, f, m, S::to_f64),
-        Type::F64 if directed && S::BITS == 64 => return None,
-        Type::F64 => |r, f, m| map1::<f64, S>(r, f, m, S::to_f64),
+        Type::F64 => |r, f, m| {
+            let aux = f.aux;
+            map1::<f64, S>(r, f, m, |a| {
+                let x = directed(a, rounding_of(aux));
+                if aux & SAT != 0 { x.saturate() } else { x }
+            });
+        },
         Type::F32 => |r, f, m| {
             let aux = f.aux;
             map1::<f32, S>(r, f, m, |a| {
@@ -97,7 +114,11 @@ fn float_from_int<S: Number>(to: Type, aux: u16) -> Option<Compute> {
         },
         Type::F16 => |r, f, m| {
             let aux = f.aux;
-            map1::<F16, S>(r, f, m, |a| F16(Format::F16.round(odd(a), rounding_of(aux)) as u16));
+            map1::<F16, S>(r, f, m, |a| {
+                let x = odd(a);
+                let x = if aux & SAT != 0 { x.saturate() } else { x };
+                F16(Format::F16.round(x, rounding_of(aux)) as u16)
+            });
         },
         Type::BF16 => |r, f, m| {
             let aux = f.aux;
@@ -160,29 +181,34 @@ fn float_from_float<S: Float + Value>(to: Type, aux: u16) -> Option<Compute> {
     Some(match to {
         Type::F64 => |r, f, m| {
             let aux = f.aux;
-            map1::<f64, S>(r, f, m, |a| prepare(aux, a));
+            map1::<f64, S>(r, f, m, |a| {
+                let x = prepare(aux, a);
+                if aux & FTZ != 0 && x.is_nan() { NAN.into() } else { x }
+            });
         },
         Type::F32 if aux & !FTZ == 0 => |r, f, m| {
             let aux = f.aux;
             map1::<f32, S>(r, f, m, |a| {
-                let x = canonical(prepare(aux, a) as f32);
+                let x = prepare(aux, a);
+                let x = cut::<S>(x).unwrap_or(canonical(x as f32));
                 if aux & FTZ != 0 { x.flush() } else { x }
             });
         },
         Type::F32 => |r, f, m| {
             let aux = f.aux;
             map1::<f32, S>(r, f, m, |a| {
-                let x = f32::from_bits(Format::F32.round(prepare(aux, a), rounding_of(aux)));
+                let x = prepare(aux, a);
+                let x = cut::<S>(x).unwrap_or(f32::from_bits(Format::F32.round(x, rounding_of(aux))));
                 if aux & FTZ != 0 { x.flush() } else { x }
             });
         },
         Type::F16 => |r, f, m| {
             let aux = f.aux;
-            map1::<F16, S>(r, f, m, |a| F16(narrow(&Format::F16, aux, prepare(aux, a)) as u16));
+            map1::<F16, S>(r, f, m, |a| F16(narrow_from::<S>(&Format::F16, aux, prepare(aux, a)) as u16));
         },
         Type::BF16 => |r, f, m| {
             let aux = f.aux;
-            map1::<BF16, S>(r, f, m, |a| BF16(narrow(&Format::BF16, aux, prepare(aux, a)) as u16));
+            map1::<BF16, S>(r, f, m, |a| BF16(narrow_from::<S>(&Format::BF16, aux, prepare(aux, a)) as u16));
         },
         _ => return None,
     })
@@ -199,6 +225,26 @@ fn narrow(format: &Format, aux: u16, x: f64) -> u32 {
         return (bits & format.sign) | format.largest;
     }
     bits
+}
+
+/// The same from a float of type `S`: of an f64, a NaN keeps its sign and the upper part of its payload.
+#[inline(always)]
+fn narrow_from<S: Float>(format: &Format, aux: u16, x: f64) -> u32 {
+    if S::nan().to_f64_bits_are_wide() && x.is_nan() { cut_nan(format, x) } else { narrow(format, aux, x) }
+}
+
+/// A NaN of an f64 as an f32.
+#[inline(always)]
+fn cut<S: Float>(x: f64) -> Option<f32> {
+    (S::nan().to_f64_bits_are_wide() && x.is_nan()).then(|| f32::from_bits(cut_nan(&Format::F32, x)))
+}
+
+/// An f64 NaN cut to a narrower format, and quiet.
+fn cut_nan(format: &Format, x: f64) -> u32 {
+    let kept = format.precision - 1;
+    let payload = (x.to_bits() & ((1 << 52) - 1)) >> (52 - kept);
+    let sign = if x.is_sign_negative() { format.sign } else { 0 };
+    sign | format.infinity | payload as u32 | 1 << (kept - 1)
 }
 
 /// The value of an 8-bit float.
@@ -257,6 +303,8 @@ impl Decoder<'_> {
         let flags = [(Ftz, FTZ), (Sat, SAT), (Relu, RELU), (Satfinite, SATFINITE)];
         let flags = flags.into_iter().filter(|(word, _)| i.has(*word)).fold(0, |sum, (_, bit)| sum | bit);
         let aux = mode_bits(i) | integral | flags;
+        // The hardware flushes neither halves nor what becomes one.
+        let aux = if types.contains(&Type::F16) { aux & !FTZ } else { aux };
 
         let tiny = |ty| matches!(ty, Type::E2M1x2 | Type::UE8M0x2);
         if tiny(to) || tiny(from) {
@@ -271,8 +319,8 @@ impl Decoder<'_> {
                 let aux = f.aux;
                 map1::<u32, f32>(r, f, m, |a| {
                     let bits = tf32(if aux & RELU != 0 && a <= 0.0 { 0.0 } else { a }, mode);
-                    // The largest number of ten mantissa bits.
-                    if aux & SATFINITE != 0 && bits << 1 == 0xff00_0000 { (bits & 1 << 31) | 0x7f7f_e000 } else { bits }
+                    // One less than infinity is the largest number; the hardware takes one off a NaN too.
+                    if aux & SATFINITE != 0 && bits << 1 >= 0xff00_0000 { bits - 0x2000 } else { bits }
                 });
             };
             self.only(i, &[Rn, Rz, Rna, Relu, Satfinite])?;
@@ -293,8 +341,9 @@ impl Decoder<'_> {
             // Bits move: a NaN keeps its payload, as the shift that the hardware does keeps it.
             (Type::F32, Type::BF16) if aux & !FTZ == 0 => Some(|r, f, m| {
                 let ftz = f.aux & FTZ != 0;
-                map1::<f32, BF16>(r, f, m, |a| if ftz { a.f32().flush() } else { a.f32() });
+                map1::<f32, BF16>(r, f, m, |a| if ftz { canonical(a.f32().flush()) } else { a.f32() });
             }),
+            (Type::F32, Type::F32) if aux == 0 => Some(|r, f, m| map1::<u32, u32>(r, f, m, |a| a)),
             (to, Type::S8) if !to.is_float() => int_from::<i8>(to, sat),
             (to, Type::S16) if !to.is_float() => int_from::<i16>(to, sat),
             (to, Type::S32) if !to.is_float() => int_from::<i32>(to, sat),
@@ -384,7 +433,6 @@ fn bytes_to_halves(format: &Format, aux: u16, a: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arithmetic::rounding::Rounding;
 
     #[test]
     fn eight_bit_floats_come_back() {
@@ -399,6 +447,17 @@ mod tests {
             }
         }
         assert_eq!((widen8(&Format::E4M3, 0x7e), widen8(&Format::E5M2, 0x7b)), (448.0, 57344.0));
+    }
+
+    #[test]
+    fn directions_enclose_large_integers() {
+        for x in [(1i64 << 53) + 1, (1 << 62) + 1, i64::MAX, i64::MIN + 1, -(1 << 53) - 3, 5, 0] {
+            let [down, up, zero] = [Rounding::Down, Rounding::Up, Rounding::Zero].map(|mode| directed(x, mode));
+            assert!(down as i128 <= i128::from(x) && i128::from(x) <= up as i128, "{x}: {down} {up}");
+            assert_eq!(zero, if x < 0 { up } else { down });
+            assert!(down == up || down.next_up() == up);
+        }
+        assert_eq!(directed(u64::MAX, Rounding::Up), 2f64.powi(64));
     }
 
     #[test]

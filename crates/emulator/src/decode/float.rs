@@ -122,11 +122,11 @@ fn f32_op(op: Opcode, aux: u16) -> Option<Compute> {
         Opcode::Tanh => |r, f, m| apply1(r, f, m, approx::tanh),
         Opcode::Abs => |r, f, m| {
             let aux = f.aux;
-            map1::<f32, f32>(r, f, m, |a| flush_in(aux, f32::from_bits(a.to_bits() & 0x7fff_ffff)));
+            map1::<f32, f32>(r, f, m, |a| canonical(flush_in(aux, f32::from_bits(a.to_bits() & 0x7fff_ffff))));
         },
         Opcode::Neg => |r, f, m| {
             let aux = f.aux;
-            map1::<f32, f32>(r, f, m, |a| flush_in(aux, f32::from_bits(a.to_bits() ^ 0x8000_0000)));
+            map1::<f32, f32>(r, f, m, |a| canonical(flush_in(aux, f32::from_bits(a.to_bits() ^ 0x8000_0000))));
         },
         _ => return None,
     })
@@ -135,30 +135,51 @@ fn f32_op(op: Opcode, aux: u16) -> Option<Compute> {
 fn f64_op(op: Opcode, aux: u16) -> Option<Compute> {
     let directed = aux != 0;
     Some(match op {
-        Opcode::Add if directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| add_f64(a, b, mode(f.aux))),
-        Opcode::Sub if directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| add_f64(a, -b, mode(f.aux))),
-        Opcode::Add => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a + b),
-        Opcode::Sub => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a - b),
-        Opcode::Abs => |r, f, m| map1::<f64, f64>(r, f, m, f64::abs),
-        Opcode::Neg => |r, f, m| map1::<f64, f64>(r, f, m, |a| -a),
-        Opcode::Mul if directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| double::mul(a, b, mode(f.aux))),
+        Opcode::Add if directed => |r, f, m| binary(r, f, m, |a, b| add_f64(a, b, mode(f.aux))),
+        Opcode::Sub if directed => |r, f, m| binary(r, f, m, |a, b| add_f64(a, -b, mode(f.aux))),
+        Opcode::Add => |r, f, m| binary(r, f, m, |a, b| a + b),
+        Opcode::Sub => |r, f, m| binary(r, f, m, |a, b| a - b),
+        Opcode::Abs => |r, f, m| map1::<f64, f64>(r, f, m, |a| fl::with_nan_of(a.abs(), [a])),
+        Opcode::Neg => |r, f, m| map1::<f64, f64>(r, f, m, |a| fl::with_nan_of(-a, [a])),
+        Opcode::Mul if directed => |r, f, m| binary(r, f, m, |a, b| double::mul(a, b, mode(f.aux))),
         Opcode::Div if directed => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| double::div(a, b, mode(f.aux))),
         Opcode::Fma | Opcode::Mad if directed => {
-            |r, f, m| map3::<f64, f64, f64, f64>(r, f, m, |a, b, c| double::fma(a, b, c, mode(f.aux)))
+            |r, f, m| ternary(r, f, m, |a, b, c| double::fma(a, b, c, mode(f.aux)))
         }
         Opcode::Sqrt if directed => |r, f, m| map1::<f64, f64>(r, f, m, |a| double::sqrt(a, mode(f.aux))),
         Opcode::Rcp if directed => |r, f, m| map1::<f64, f64>(r, f, m, |a| double::div(1.0, a, mode(f.aux))),
-        Opcode::Mul => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a * b),
+        Opcode::Mul => |r, f, m| binary(r, f, m, |a, b| a * b),
         Opcode::Div => |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| a / b),
-        Opcode::Fma | Opcode::Mad => |r, f, m| map3::<f64, f64, f64, f64>(r, f, m, f64::mul_add),
+        Opcode::Fma | Opcode::Mad => |r, f, m| ternary(r, f, m, f64::mul_add),
         Opcode::Sqrt => |r, f, m| map1::<f64, f64>(r, f, m, f64::sqrt),
         Opcode::Rcp => |r, f, m| map1::<f64, f64>(r, f, m, |a| 1.0 / a),
         _ => return None,
     })
 }
 
+/// A sum, difference, product or extreme: of two NaNs, the second operand's comes out.
+#[inline(always)]
+fn binary(r: &mut Registers, f: &Fields, m: u32, op: impl Fn(f64, f64) -> f64) {
+    map2::<f64, f64, f64>(r, f, m, |a, b| fl::with_nan_of(op(a, b), [b, a]));
+}
+
+/// `a · b + c`: of NaNs, b's comes before c's before a's.
+#[inline(always)]
+fn ternary(r: &mut Registers, f: &Fields, m: u32, op: impl Fn(f64, f64, f64) -> f64) {
+    map3::<f64, f64, f64, f64>(r, f, m, |a, b, c| fl::with_nan_of(op(a, b, c), [b, c, a]));
+}
+
 fn add_f64(a: f64, b: f64, mode: Rounding) -> f64 {
     let s = a + b;
+    if s.is_infinite() && a.is_finite() && b.is_finite() {
+        let inward = match mode {
+            Rounding::Zero => true,
+            Rounding::Down => s > 0.0,
+            Rounding::Up => s < 0.0,
+            Rounding::Nearest | Rounding::NearestAway => false,
+        };
+        return if inward { f64::MAX.copysign(s) } else { s };
+    }
     fl::zero_sum(fl::directed_f64(s, rounding::missing(a, b, s), mode), a, b, mode)
 }
 
@@ -200,7 +221,10 @@ impl Decoder<'_> {
             (Type::F32, Div, true) if i.has(Word::Approx) => Some(|r, f, m| apply2(r, f, m, approx::div)),
             (Type::F32, _, _) => f32_op(i.opcode, aux),
             (Type::F64, Rcp, true) => Some(|r, f, m| map1::<f64, f64>(r, f, m, approx::rcp_f64)),
-            (Type::F64, Rsqrt, true) => Some(|r, f, m| map1::<f64, f64>(r, f, m, approx::rsqrt_f64)),
+            (Type::F64, Rsqrt, true) if i.has(Word::Ftz) => {
+                Some(|r, f, m| map1::<f64, f64>(r, f, m, approx::rsqrt_f64))
+            }
+            (Type::F64, Rsqrt, true) => Some(|r, f, m| map1::<f64, f64>(r, f, m, approx::rsqrt_f64_fine)),
             (Type::F64, _, false) if aux & (FTZ | SAT) == 0 => f64_op(i.opcode, aux),
             _ => None,
         };
@@ -292,12 +316,8 @@ impl Decoder<'_> {
                     if magnitude.is_nan() { magnitude } else { f32::from_bits(magnitude.to_bits() | sign) }
                 });
             },
-            (Type::F64, Opcode::Max, 0, false) => {
-                |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| fl::extreme(a, b, true))
-            }
-            (Type::F64, Opcode::Min, 0, false) => {
-                |r, f, m| map2::<f64, f64, f64>(r, f, m, |a, b| fl::extreme(a, b, false))
-            }
+            (Type::F64, Opcode::Max, 0, false) => |r, f, m| binary(r, f, m, |a, b| fl::extreme(a, b, true)),
+            (Type::F64, Opcode::Min, 0, false) => |r, f, m| binary(r, f, m, |a, b| fl::extreme(a, b, false)),
             _ => return Err(self.unsupported(i, "")),
         };
         self.simple(i, run, ty, &[ty; 2], aux)

@@ -39,6 +39,12 @@ fn extremes<H: Half>(aux: u16, a: H, b: H, max: bool) -> H {
     if aux & XORSIGN != 0 && sign && !x.is_nan() { x.neg() } else { x }
 }
 
+/// Every NaN becomes the canonical one.
+#[inline(always)]
+fn number<H: Half>(x: H) -> H {
+    if x.is_nan() { H::nan() } else { x }
+}
+
 /// Functions of one value, through f32.
 #[inline(always)]
 fn through<H: Half>(x: H, op: impl Fn(f32) -> f32) -> H {
@@ -73,11 +79,11 @@ fn scalar<H: Half + Value<Raw = u32>>(op: Opcode) -> Option<Compute> {
         },
         Opcode::Neg => |r, f, m| {
             let aux = f.aux;
-            map1::<H, H>(r, f, m, |a| flush(aux, a).neg());
+            map1::<H, H>(r, f, m, |a| number(flush(aux, a).neg()));
         },
         Opcode::Abs => |r, f, m| {
             let aux = f.aux;
-            map1::<H, H>(r, f, m, |a| flush(aux, a).abs());
+            map1::<H, H>(r, f, m, |a| number(flush(aux, a).abs()));
         },
         Opcode::Ex2 => |r, f, m| {
             let aux = f.aux;
@@ -121,11 +127,11 @@ fn packed<H: Half>(op: Opcode) -> Option<Compute> {
         },
         Opcode::Neg => |r, f, m| {
             let aux = f.aux;
-            map1::<u32, u32>(r, f, m, |a| packed2::<H>(a, a, |a, _| flush(aux, a).neg()));
+            map1::<u32, u32>(r, f, m, |a| packed2::<H>(a, a, |a, _| number(flush(aux, a).neg())));
         },
         Opcode::Abs => |r, f, m| {
             let aux = f.aux;
-            map1::<u32, u32>(r, f, m, |a| packed2::<H>(a, a, |a, _| flush(aux, a).abs()));
+            map1::<u32, u32>(r, f, m, |a| packed2::<H>(a, a, |a, _| number(flush(aux, a).abs())));
         },
         Opcode::Ex2 => |r, f, m| {
             let aux = f.aux;

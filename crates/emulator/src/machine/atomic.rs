@@ -1,15 +1,15 @@
 //! Atomics and reductions. Where they reach memory that blocks share, one worker runs all blocks, so that each is
 //! simply done, lane after lane.
 
-use super::cell::{Intent, Request, cell};
+use super::cell::{Intent, Request, cell, resolve};
 use super::core::Core;
 use super::peers::Peers;
 use super::races::Deed;
 use super::span::addresses;
 use super::warp::Warp;
-use crate::arithmetic::float::{Float, canonical, extreme};
+use crate::arithmetic::float::{Float, canonical, extreme, with_nan_of};
 use crate::arithmetic::half::{Half, packed2};
-use crate::finding::AccessKind;
+use crate::finding::{AccessKind, Storage};
 use crate::lanes::{BF16, F16, LANES, each};
 use crate::memory::{POISON_WORD, Touch};
 use crate::program::{Atomic, AtomicOp, AtomicType, NONE, Scope, Semantics, Space, VectorAtomic};
@@ -33,7 +33,7 @@ impl Warp {
             let old = match cell((self.index, &mut self.local), core, common, &request, Intent::Update) {
                 Some(mut cell) => {
                     let old = cell.get(0, bytes);
-                    let new = apply(a.op, a.ty, old, b, c);
+                    let new = apply_in(resolve(a.space, addresses[lane]).0, a.op, a.ty, old, b, c);
                     failed |= u32::from(a.op == AtomicOp::Cas && !swaps(a.ty, old, b)) << lane;
                     cell.set(0, bytes, new, alone);
                     old
@@ -116,7 +116,7 @@ impl Warp {
                     let new = match (a.whole, a.op) {
                         (true, AtomicOp::Cas) => swaps.then(|| c[e]),
                         (true, _) => Some(b[e]),
-                        (false, _) => Some(apply(a.op, a.ty, *x, b[e], 0)),
+                        (false, _) => Some(apply_in(resolve(a.space, addresses[lane]).0, a.op, a.ty, *x, b[e], 0)),
                     };
                     if let Some(new) = new {
                         cell.set(e * width, width, new, alone);
@@ -139,6 +139,21 @@ impl Warp {
                 self.note_atomic(core, common, how, (mask, failed, pc), &places, bytes);
             }
         }
+    }
+}
+
+/// The new value, where it lies: sums of floats in global memory are another unit's, which flushes subnormals of f32 and
+/// leaves NaNs of f64 as they are.
+fn apply_in(storage: Storage, op: AtomicOp, ty: AtomicType, old: u64, b: u64, c: u64) -> u64 {
+    match (op, ty) {
+        (AtomicOp::Add, AtomicType::F32) if storage == Storage::Global => {
+            let [x, y] = [old, b].map(|bits| f32::from_bits(bits as u32).flush());
+            canonical((x + y).flush()).to_bits().into()
+        }
+        (AtomicOp::Add, AtomicType::F64) if storage == Storage::Global => {
+            [b, old].into_iter().find(|bits| f64::from_bits(*bits).is_nan()).unwrap_or_else(|| apply(op, ty, old, b, c))
+        }
+        _ => apply(op, ty, old, b, c),
     }
 }
 
@@ -173,7 +188,6 @@ pub(super) fn apply(op: AtomicOp, ty: AtomicType, old: u64, b: u64, c: u64) -> u
         (AtomicOp::Xor, _) => old ^ b,
         (AtomicOp::Inc, _) => (if x >= y { 0 } else { x + 1 }).into(),
         (AtomicOp::Dec, _) => (if x == 0 || x > y { y } else { x - 1 }).into(),
-        // Denormals are kept: global atomics on f32 flush on the hardware only with `.ftz`, which PTX does not offer.
         (AtomicOp::Min | AtomicOp::Max, AtomicType::F16) => {
             half::<F16>(x, y, |a, b| extreme(a, b, op == AtomicOp::Max))
         }
@@ -187,7 +201,10 @@ pub(super) fn apply(op: AtomicOp, ty: AtomicType, old: u64, b: u64, c: u64) -> u
             packed2::<BF16>(x, y, |a, b| extreme(a, b, op == AtomicOp::Max)).into()
         }
         (_, AtomicType::F32) => canonical(f32::from_bits(x) + f32::from_bits(y)).to_bits().into(),
-        (_, AtomicType::F64) => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
+        (_, AtomicType::F64) => {
+            let (x, y) = (f64::from_bits(old), f64::from_bits(b));
+            with_nan_of(x + y, [x, y]).to_bits()
+        }
         (_, AtomicType::F16) => half::<F16>(x, y, Half::add),
         (_, AtomicType::BF16) => half::<BF16>(x, y, Half::add),
         (_, AtomicType::F16x2) => packed2::<F16>(x, y, Half::add).into(),
