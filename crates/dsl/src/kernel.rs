@@ -6,8 +6,8 @@ use crate::options::Tracing;
 use crate::tma::TensorMap;
 use crate::trace::trace_for;
 use std::time::{Duration, Instant};
-use warpsmith_ir::{Kernel as Program, LowerError, LowerOptions, Module, Verified};
-use warpsmith_types::{Report, Target};
+use warpsmith_ir::{Kernel as Program, LowerError, LowerOptions, Module, Verified, warnings};
+use warpsmith_types::{Diagnostic, Report, Target};
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -130,6 +130,8 @@ pub struct Compiled {
     pub entry: String,
     /// The tensor maps that a launch passes behind the arguments, in this order.
     pub tensor_maps: Vec<TensorMap>,
+    /// What is right, and suspicious.
+    pub warnings: Vec<Diagnostic>,
     /// Tracing and checking the body.
     pub trace_time: Duration,
     /// Verifying, passes, lowering.
@@ -188,10 +190,11 @@ pub fn compile_with<K: Kernel>(
         trace_kernel(kernel, arguments.signature(), launch, options).map_err(CompileError::Body)?;
     let trace_time = start.elapsed();
     let start = Instant::now();
+    let warnings = warnings(&program);
     let mut program = Verified::new(program).map_err(CompileError::Invalid)?;
     program.optimize();
     let module = program.lower(&LowerOptions { target: options.target, line_info: true })?;
     let program = program.into_kernel();
     let entry = program.name.clone();
-    Ok(Compiled { program, module, entry, tensor_maps, trace_time, lower_time: start.elapsed() })
+    Ok(Compiled { program, module, entry, tensor_maps, warnings, trace_time, lower_time: start.elapsed() })
 }

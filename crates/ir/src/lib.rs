@@ -40,5 +40,5 @@ pub use op::{Binary, Comparison, Op, Shuffle, Space, Special, Unary};
 pub use passes::{Pass, optimize};
 pub use types::Type;
 pub use verified::Verified;
-pub use verify::verify;
+pub use verify::{verify, warnings};
 pub use warpsmith_ptx::Module;

@@ -108,6 +108,24 @@ fn a_vector_that_is_not_aligned() {
 }
 
 #[test]
+fn a_register_that_nothing_reads_is_a_warning() {
+    let body = |a: &TestParams| {
+        let (read, unread) = (var(0.0), var(0.0));
+        unread.set(2.0);
+        a.y.at::<F32>((0, 0)).store(read.get());
+    };
+    let (x, mut y) = (tensor(1 << 40, F32, &[64, 64]), tensor(1 << 41, F32, &[64, 64]));
+    let (kernel, host) = (Body { target: Target::SM_90A, body }, TestArgs { x: &x, y: &mut y });
+    let arguments = Arguments::of::<TestParams>(&host);
+    let compiled = compile(&kernel, &arguments, &kernel.launch(&host), kernel.target).unwrap();
+    assert_eq!(compiled.warnings.len(), 1);
+    contains(
+        &compiled.warnings[0].to_string(),
+        &["this register is written, and nothing reads it", "var(0.0), var(0.0)"],
+    );
+}
+
+#[test]
 fn too_much_shared_memory() {
     let large = said(|a| {
         let tile = Shared::<F32>::new("tile", 64 * 1024);

@@ -19,6 +19,7 @@ use warpsmith_types::{Chip, Target};
 /// Prints the code of an operator for dense, aligned tensors. Needs no device.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<ExitCode, Failure> {
     let compiled = compiled(args)?;
+    compiled.warnings.iter().for_each(|w| eprintln!("{w}"));
     let ptx = compiled.module.to_string();
     let lines = if args.source { Some(Lines::of(&compiled)?) } else { None };
     if args.ir {

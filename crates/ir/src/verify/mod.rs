@@ -37,9 +37,12 @@ mod machine;
 mod pending;
 mod signature;
 mod uniformity;
+mod unused;
 
 #[cfg(test)]
 mod tests;
+
+pub use unused::warnings;
 
 use crate::kernel::{Block, Inst, Kernel, LocationId, Value};
 use crate::machine::{Machine, Slot};
