@@ -30,7 +30,7 @@ fn cluster_swap() {
         let (px, out) = (ints(&mut s, "in", &x), s.allocate(4 * x.len(), "out").unwrap());
         let launch = launch([6, 1, 1], [96, 1, 1], &[P(px), P(out)]);
         clean(&mut s, &program, &Launch { cluster: [2, 1, 1], ..launch }, seed);
-        let want = |i: usize| x[(i / 96 ^ 1) * 96 + i % 96] * 10 + x[i / 96 * 96 + 95 - i % 96];
+        let want = |i: usize| x[((i / 96) ^ 1) * 96 + i % 96] * 10 + x[i / 96 * 96 + 95 - i % 96];
         assert_eq!(read_ints(&s, out, x.len()), (0..x.len()).map(want).collect::<Vec<_>>());
     }
 }

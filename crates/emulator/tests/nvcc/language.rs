@@ -57,7 +57,7 @@ fn stack_machine() {
         clean(&mut s, &program, &launch([1; 3], [32, 1, 1], &[P(pc), P(out)]), seed);
         let want = |x: i32| {
             let y = if x > 10 { x * x + 7 } else { -(x * x + 7) };
-            (3 * y ^ 0x55) >> 1
+            ((3 * y) ^ 0x55) >> 1
         };
         assert_eq!(read_ints(&s, out, 32), (0..32).map(want).collect::<Vec<_>>());
     }
