@@ -5,6 +5,12 @@
 //! `.to(dtype)` goes back.
 
 use crate::bundle::Bundle;
+use crate::cast::Cast;
+use crate::narrow::{E8M0, U16};
+use crate::packed::eighths;
+use crate::packing::{regroup, word};
+use crate::pointer::Element;
+use crate::rounding::pair;
 use crate::trace::{FragData, Handle, mistake, poison, with};
 use crate::value::{F32, Number, U32};
 use std::marker::PhantomData;
@@ -89,13 +95,13 @@ pub(crate) fn floats(words: Vec<Handle>) -> Frag<F32> {
 }
 
 impl Frag<Stored> {
-    /// As floats, exactly.
+    /// As floats, exactly: of floats of 32 bits and fewer, and of integers of 16 and fewer.
     #[track_caller]
     pub fn f32(self) -> Frag<F32> {
         let FragData { dtype, elements, words } = self.data();
         let at = Location::caller();
         let one = |op: Op, args: &[Handle], ty: Type| with(|t| t.record(op, args, &[ty], at)[0]);
-        let packed = words.len() < elements;
+        let (count, packed) = (words.len(), words.len() < elements);
         let mut out = Vec::with_capacity(elements);
         for w in words {
             match (dtype, packed) {
@@ -123,9 +129,20 @@ impl Frag<Stored> {
                     let half = one(Op::Bitcast, &[w], Type::F16);
                     out.push(one(Op::Convert, &[half], Type::F32));
                 }
+                (DType::E4M3 | DType::E5M2, _) => out.extend(self.widened(w, elements / count)),
+                (DType::E8M0 | DType::U8 | DType::I8 | DType::U16 | DType::I16, _) => {
+                    for e in regroup(dtype, vec![w], elements / count, 1, at) {
+                        out.push(match dtype {
+                            DType::E8M0 => E8M0 { h: e }.f32().h,
+                            DType::I8 => one(Op::Convert, &[one(Op::Bitcast, &[e], Type::I8)], Type::F32),
+                            DType::I16 => one(Op::Convert, &[one(Op::Bitcast, &[e], Type::I16)], Type::F32),
+                            _ => one(Op::Convert, &[e], Type::F32),
+                        });
+                    }
+                }
                 (other, _) => {
-                    let help = "floats are computed from f32, f16 and bf16 elements";
-                    mistake(format!("{other} elements have no conversion to f32"), &[], help);
+                    let help = "take the elements as they are: `fragment.elements::<I32>()`";
+                    mistake(format!("{other} elements are not all f32 numbers"), &[], help);
                     out.push(poison());
                 }
             }
@@ -134,7 +151,63 @@ impl Frag<Stored> {
     }
 }
 
+impl Frag<Stored> {
+    /// The numbers of a word of 8-bit floats.
+    #[track_caller]
+    fn widened(self, word: Handle, held: usize) -> Vec<Handle> {
+        let (dtype, at) = (self.dtype(), Location::caller());
+        let format = if dtype == DType::E4M3 { "e4m3x2" } else { "e5m2x2" };
+        let pairs = match held {
+            1 => vec![with(|t| t.record(Op::Convert, &[word], &[Type::U16], at)[0])],
+            _ => regroup(dtype, vec![word], held, 2, at),
+        };
+        let mut all: Vec<Handle> =
+            pairs.into_iter().flat_map(|h| eighths::widen(U16 { h }, format).floats()).map(|x| x.h).collect();
+        all.truncate(held);
+        all
+    }
+
+    /// Its elements, one by one, to compute with in their own type: `i.elements::<I32>()`.
+    #[track_caller]
+    pub fn elements<T: Element>(self) -> Vec<T> {
+        let FragData { dtype, elements, words } = self.data();
+        if T::DTYPE != dtype || T::COUNT != 1 {
+            let message = format!("elements of {dtype} are taken as {}", T::DTYPE);
+            mistake(message, &[], "name the handle of their dtype");
+            return (0..elements).map(|_| T::from_handle(poison())).collect();
+        }
+        let at = Location::caller();
+        let held = elements / words.len().max(1);
+        let single = regroup(dtype, words, held, 1, at);
+        let (raw, _) = word(dtype, 1);
+        let typed = |h| if raw == T::TYPE { h } else { with(|t| t.record(Op::Bitcast, &[h], &[T::TYPE], at)[0]) };
+        single.into_iter().map(|h| T::from_handle(typed(h))).collect()
+    }
+
+    /// Of elements.
+    #[track_caller]
+    pub fn of<T: Element>(elements: &[T]) -> Frag<Stored> {
+        let (raw, _) = word(T::DTYPE, 1);
+        let at = Location::caller();
+        let untyped = |x: &T| match raw == T::TYPE {
+            true => x.handle(),
+            false => with(|t| t.record(Op::Bitcast, &[x.handle()], &[raw], at)[0]),
+        };
+        let single: Vec<Handle> = elements.iter().map(untyped).collect();
+        // As wide as whole words allow.
+        let widths = [4, 2, 1].into_iter().filter(|n| elements.len().is_multiple_of(*n));
+        let width = widths.map(|n| word(T::DTYPE, n).1).find(|n| elements.len().is_multiple_of(*n)).unwrap_or(1);
+        let words = regroup(T::DTYPE, single, 1, width, at);
+        Frag::new(FragData { dtype: T::DTYPE, elements: elements.len(), words })
+    }
+}
+
 impl Frag<F32> {
+    /// Its elements, one by one.
+    pub fn numbers(self) -> Vec<F32> {
+        self.data().words.into_iter().map(|h| F32 { h }).collect()
+    }
+
     /// `len` times the same number.
     #[track_caller]
     pub fn filled(len: usize, with: impl Into<F32>) -> Frag<F32> {
@@ -142,7 +215,8 @@ impl Frag<F32> {
         floats(vec![x.h; len])
     }
 
-    /// Rounded to a dtype (to nearest, ties to even), ready to be stored. Neighbours share a register where two fit.
+    /// Converted to a dtype (floats to nearest, ties to even, 8-bit and smaller ones clamped; integers towards zero,
+    /// clamped), ready to be stored. Neighbours share a register where they fit.
     #[track_caller]
     pub fn to(self, dtype: DType) -> Frag {
         let FragData { elements, words, .. } = self.data();
@@ -159,10 +233,50 @@ impl Frag<F32> {
                 let narrow = words.iter().map(|&w| one(Op::Convert, &[w], ty)).collect::<Vec<_>>();
                 narrow.into_iter().map(|h| one(Op::Bitcast, &[h], Type::U16)).collect()
             }
+            DType::E4M3 | DType::E5M2 => return self.eighths(dtype),
+            DType::F64 => return self.each(|x| x.f64()),
+            DType::I64 => return self.each(|x| x.i64()),
+            DType::I32 => return self.each(|x| x.i32()),
+            DType::I16 => return self.each(|x| x.i16()),
+            DType::I8 => return self.each(|x| x.i8()),
+            DType::U64 => return self.each(|x| x.u64()),
+            DType::U32 => return self.each(|x| x.u32()),
+            DType::U16 => return self.each(|x| x.u16()),
+            DType::U8 => return self.each(|x| x.u8()),
+            DType::E2M1x2 if elements.is_multiple_of(2) => {
+                let pairs = words.chunks(2).map(|p| pair(F32 { h: p[0] }, F32 { h: p[1] }).e2m1x2());
+                return Frag::of(&pairs.collect::<Vec<_>>());
+            }
             other => {
-                let help = "floats are stored as f32, f16 or bf16";
-                mistake(format!("f32 has no conversion to {other}"), &[], help);
+                let help = "e2m1 is stored in pairs; scales of e8m0 say how they round: `pair(a, b).e8m0x2()`";
+                mistake(format!("{elements} elements of f32 have no conversion to {other}"), &[], help);
                 vec![poison(); words.len()]
+            }
+        };
+        Frag::new(FragData { dtype, elements, words })
+    }
+
+    #[track_caller]
+    fn each<T: Element>(self, f: impl Fn(F32) -> T) -> Frag {
+        Frag::of(&self.numbers().into_iter().map(f).collect::<Vec<T>>())
+    }
+
+    /// Rounded to 8-bit floats, in pairs.
+    #[track_caller]
+    fn eighths(self, dtype: DType) -> Frag {
+        let (numbers, at) = (self.numbers(), Location::caller());
+        let halves = numbers.chunks(2).map(|p| {
+            let both = pair(p[0], p.get(1).copied().unwrap_or(p[0]));
+            if dtype == DType::E4M3 { both.e4m3x2().to_bits().h } else { both.e5m2x2().to_bits().h }
+        });
+        let (halves, elements): (Vec<Handle>, usize) = (halves.collect(), numbers.len());
+        let words = match elements % 4 {
+            0 => regroup(dtype, halves, 2, 4, at),
+            2 => halves,
+            _ => {
+                let mut bytes = regroup(dtype, halves, 2, 1, at);
+                bytes.truncate(elements);
+                bytes
             }
         };
         Frag::new(FragData { dtype, elements, words })

@@ -2,8 +2,9 @@
 
 use crate::args::{Arguments, Params, Receiver, Signature};
 use crate::argument_error::ArgumentError;
+use crate::options::Tracing;
 use crate::tma::TensorMap;
-use crate::trace::{Tracing, trace_for};
+use crate::trace::trace_for;
 use std::time::{Duration, Instant};
 use warpsmith_ir::{Kernel as Program, LowerError, LowerOptions, Module, Verified};
 use warpsmith_types::{Report, Target};

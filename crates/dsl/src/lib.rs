@@ -1,22 +1,26 @@
 //! The kernel language.
 //!
 //! A kernel is a Rust function that runs once, when it is compiled, and writes down a GPU program. Two stages, told apart
-//! by Rust's types: `usize`, `f32`, `bool`, [`DType`] are compile time; [`U32`], [`F32`](value::F32),
+//! by Rust's types: `usize`, `f32`, `bool`, [`DType`] are compile time; [`U32`], [`F32`],
 //! [`Bool`], [`Frag`] are run time. A Rust `for` unrolls and a Rust `if` specialises; [`range`] and [`when`]
 //! are loops and branches of the kernel.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`trace`](mod@trace) | the trace, helpers, mistakes |
-//! | [`value`], [`bundle`], `math`, `bits` | scalar handles and their functions; what may cross a branch |
+//! | [`value`], [`narrow`], [`packed`], [`bundle`], `math`, `precise`, `bits` | scalar handles and their functions; what may cross a branch |
+//! | [`cast`], [`rounding`] | conversions, in every rounding |
 //! | [`flow`] | `when`, `branch`, `select`, `var`, `range`, `repeat` |
 //! | [`thread`] | where a thread is, how threads meet |
 //! | [`dim`], [`tensor`], [`tv`], [`part`] | extents, views, thread-value layouts, a thread's part |
 //! | [`frag`], [`shared`], [`reduce`] | registers, shared memory, reductions |
-//! | [`warp`], [`barrier`] | what lanes do together; how threads, blocks and engines wait for each other |
+//! | [`pointer`](mod@pointer), [`atomic`], [`fence`](mod@fence), `multimem` | single elements: orders, scopes, hints, atomic operations |
+//! | [`warp`], [`barrier`], [`mbarrier`], [`spin`](mod@spin), [`grid`] | what lanes do together; how threads, blocks and engines wait for each other |
+//! | [`cluster`], [`bulk`], [`tensor_map`] | other blocks' shared memory; copies that go on by themselves |
 //! | [`smem`], [`pipeline`], [`wgmma`], [`warpgroup`], [`roles`], [`schedule`], [`output`] | a Hopper matrix kernel: shared tiles, TMA rings, MMAs, warp roles, persistent tiles, the way out |
 //! | [`cute`] | tensors with layouts, tiled copies, tiled matrix instructions |
-//! | [`args`], [`kernel`] | arguments, signatures, the [`Kernel`] trait, compiling |
+//! | [`debug`], [`inline`] | messages, assertions; PTX text |
+//! | [`args`], [`kernel`], [`options`] | arguments, signatures, the [`Kernel`] trait, compiling |
 
 pub mod args;
 mod argument_error;
@@ -42,8 +46,10 @@ mod matrix_descriptor;
 pub mod mbarrier;
 mod multimem;
 pub mod narrow;
+pub mod options;
 pub mod output;
 pub mod packed;
+mod packing;
 pub mod part;
 pub mod pipeline;
 pub mod pointer;
@@ -91,6 +97,7 @@ pub use inline::{Effect, InlinePtx, inline_ptx};
 pub use kernel::{CompileError, Compiled, Kernel, Launch, compile, compile_with, trace_kernel};
 pub use mbarrier::{Mbarrier, Mbarriers, Phase, RemoteMbarrier};
 pub use narrow::{BF16, E4M3, E5M2, E8M0, F16, I8, I16, U8, U16};
+pub use options::{Tracing, target};
 pub use output::TmaOutput;
 pub use packed::{BF16x2, E2M1x2, E4M3x2, E5M2x2, E8M0x2, F16x2, F32x2};
 pub use part::Part;
@@ -109,7 +116,7 @@ pub use thread::{
     block_idx, block_size, grid_size, lane_idx, launch_dependents, sync_threads, thread_idx, wait_for_upstream,
 };
 pub use tma::{Span, TensorMap, TmaTensor};
-pub use trace::{Tracing, helper, target, trace, trace_with};
+pub use trace::{helper, trace, trace_with};
 pub use tv::Tv;
 pub use value::{Bool, F32, F64, I32, I64, Number, Scalar, U32, U64};
 pub use warp::{
@@ -197,6 +204,7 @@ pub mod prelude {
     pub use crate::kernel::{Kernel, Launch};
     pub use crate::mbarrier::{Mbarrier, Mbarriers, RemoteMbarrier};
     pub use crate::narrow::{BF16, E4M3, E5M2, E8M0, F16, I8, I16, U8, U16};
+    pub use crate::options::target;
     pub use crate::output::TmaOutput;
     pub use crate::packed::{BF16x2, E2M1x2, E4M3x2, E5M2x2, E8M0x2, F16x2, F32x2};
     pub use crate::pipeline::TmaRing;
@@ -214,7 +222,7 @@ pub mod prelude {
         block_idx, block_size, grid_size, lane_idx, launch_dependents, sync_threads, thread_idx, wait_for_upstream,
     };
     pub use crate::tma::{Span, TmaTensor};
-    pub use crate::trace::{helper, target, trace};
+    pub use crate::trace::{helper, trace};
     pub use crate::tv::Tv;
     pub use crate::value::{Bool, F32, F64, I32, I64, U32, U64};
     pub use crate::warp::{

@@ -3,8 +3,9 @@
 
 use crate::dim::Dim;
 use crate::machine::ptx;
+use crate::options::target;
 use crate::spin::spin;
-use crate::trace::{emit, mistake, target, with};
+use crate::trace::{emit, mistake, with};
 use crate::value::{Bool, U32, U64};
 use warpsmith_ir::{Op, SharedId, SharedVariable, Type};
 

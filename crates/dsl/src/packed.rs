@@ -2,8 +2,9 @@
 
 use crate::machine::ptx;
 use crate::narrow::{BF16, E4M3, E5M2, E8M0, F16, U8, U16};
+use crate::options::target;
 use crate::rounding::{Rounding, pair};
-use crate::trace::{emit, target, with};
+use crate::trace::{emit, with};
 use crate::value::{F32, U32, U64, scalar};
 use std::ops::{Add, Mul, Neg, Sub};
 use std::panic::Location;

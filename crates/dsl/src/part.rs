@@ -2,8 +2,10 @@
 
 use crate::dim::{Dim, gcd};
 use crate::frag::{Frag, Stored};
+use crate::options::target;
+use crate::packing::{regroup, repeated, word};
 use crate::tensor::{Mode, Tensor};
-use crate::trace::{FragData, Handle, Loc, mistake, poison, with};
+use crate::trace::{FragData, Handle, Loc, mistake, with};
 use crate::tv::{OfThread, Tv};
 use crate::value::{Bool, U32, U64};
 use smallvec::SmallVec;
@@ -11,8 +13,10 @@ use std::panic::Location;
 use warpsmith_ir::{Op, Space, Type};
 use warpsmith_types::{DType, convert};
 
-/// The widest access of a thread, in bytes.
-const WIDEST: i64 = 16;
+/// The widest access of a thread on the target, in bytes.
+fn widest() -> i64 {
+    if target().number >= 100 { 32 } else { 16 }
+}
 
 /// A thread's part of a tile: where its first element is, and how its other elements lie to that.
 pub struct Part {
@@ -101,7 +105,7 @@ impl Part {
             together = gcd(together, col * bytes);
         }
         while width > 1
-            && (self.tv.vector() as i64 % width != 0 || width * bytes > WIDEST || together % (width * bytes) != 0)
+            && (self.tv.vector() as i64 % width != 0 || width * bytes > widest() || together % (width * bytes) != 0)
         {
             width /= 2;
         }
@@ -169,8 +173,8 @@ impl Part {
     #[track_caller]
     pub fn load_or(&self, outside: f32) -> Frag {
         let (t, at, width) = (&self.tensor, Location::caller(), self.width());
-        let Some((word, per_word)) = words(t.dtype, width) else { return self.unsupported() };
-        let fill = fill(t.dtype, per_word, outside);
+        let (word, per_word) = word(t.dtype, width);
+        let fill = repeated(t.dtype, element(t.dtype, outside), per_word);
         let mut all = vec![];
         let access = if t.read_only { warpsmith_ir::Access::READ_ONLY } else { warpsmith_ir::Access::PLAIN };
         for a in self.accesses(width) {
@@ -212,11 +216,9 @@ impl Part {
             return mistake(message, &[("the view", self.at)], "partition both by the same thread-value layout");
         }
         let width = self.width();
-        let Some((_, per_word)) = words(t.dtype, width) else {
-            self.unsupported();
-            return;
-        };
-        let stored = self.words_of(&value, per_word, at);
+        let (_, per_word) = word(t.dtype, width);
+        let held = value.elements / value.words.len().max(1);
+        let stored = regroup(t.dtype, value.words, held, per_word, at);
         for (i, a) in self.accesses(width).into_iter().enumerate() {
             let count = width / per_word;
             let mut args: SmallVec<[Handle; 8]> = SmallVec::from_slice(&[a.address.h]);
@@ -233,48 +235,26 @@ impl Part {
             with(|tr| tr.record(op, &args, &[], at));
         }
     }
-
-    /// The fragment's words as this access wants them: packed pairs come apart where elements are stored one by one.
-    fn words_of(&self, value: &FragData, per_word: usize, at: Loc) -> Vec<Handle> {
-        if value.words.len() * per_word == value.elements {
-            return value.words.clone();
-        }
-        let apart = |&w: &Handle| with(|tr| tr.record(Op::Unpack, &[w], &[Type::U16, Type::U16], at));
-        value.words.iter().flat_map(apart).collect()
-    }
-
-    #[track_caller]
-    fn unsupported(&self) -> Frag {
-        let t = &self.tensor;
-        let help = "elements of 16 and 32 bits can be loaded and stored so far";
-        mistake(format!("`{}` holds {}, which fragments can not", t.name, t.dtype), &[("the view", self.at)], help);
-        let words = vec![poison(); self.tv.values()];
-        Frag::new(FragData { dtype: t.dtype, elements: self.tv.values(), words })
-    }
 }
 
-/// The type of a register word of an access of `width` elements, and how many elements it holds.
-fn words(dtype: DType, width: usize) -> Option<(Type, usize)> {
+/// The bits of an element that is `x`.
+fn element(dtype: DType, x: f32) -> u64 {
     match dtype {
-        DType::F32 => Some((Type::F32, 1)),
-        DType::I32 => Some((Type::I32, 1)),
-        DType::U32 => Some((Type::U32, 1)),
-        DType::F16 | DType::BF16 | DType::U16 | DType::I16 if width > 1 => Some((Type::U32, 2)),
-        DType::F16 | DType::BF16 | DType::U16 | DType::I16 => Some((Type::U16, 1)),
-        _ => None,
-    }
-}
-
-/// The bits of a word in which every element is `x`.
-fn fill(dtype: DType, per_word: usize, x: f32) -> u64 {
-    let one = match dtype {
-        DType::F32 => x.to_bits(),
+        DType::F64 => f64::from(x).to_bits(),
+        DType::F32 => x.to_bits().into(),
         DType::F16 => convert::f32_to_f16(x).into(),
         DType::BF16 => convert::f32_to_bf16(x).into(),
-        DType::I32 => x as i32 as u32,
-        DType::U32 => x as u32,
-        DType::I16 => u32::from(x as i16 as u16),
-        _ => u32::from(x as u16),
-    };
-    u64::from(if per_word == 2 { one << 16 | one } else { one })
+        DType::E4M3 => convert::f32_to_e4m3(x).into(),
+        DType::E5M2 => convert::f32_to_e5m2(x).into(),
+        DType::E2M1x2 => 0x11 * u64::from(convert::f32_to_e2m1(x)),
+        DType::E8M0 => convert::f32_to_e8m0(x, true).into(),
+        DType::I64 => x as i64 as u64,
+        DType::I32 => (x as i32 as u32).into(),
+        DType::I16 => (x as i16 as u16).into(),
+        DType::I8 => (x as i8 as u8).into(),
+        DType::U64 => x as u64,
+        DType::U32 => (x as u32).into(),
+        DType::U16 => (x as u16).into(),
+        DType::U8 => (x as u8).into(),
+    }
 }

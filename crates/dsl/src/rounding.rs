@@ -3,9 +3,9 @@
 use crate::cast::Cast;
 use crate::machine::ptx;
 use crate::narrow::{BF16, F16, I8, I16, U8, U16};
+use crate::options::target;
 use crate::packed::{BF16x2, E2M1x2, E4M3x2, E5M2x2, E8M0x2, F16x2};
 use crate::software;
-use crate::trace::target;
 use crate::value::{F32, F64, I32, I64, Scalar, U32, U64};
 use warpsmith_ir::Type;
 

@@ -4,6 +4,7 @@
 //! author's closures always run without it. Mistakes are collected; what a mistake gives is *poison*, which is silent.
 
 use crate::debug::Messages;
+use crate::options::Tracing;
 use crate::replay::difference;
 use crate::tma::TensorMap;
 use rustc_hash::FxHashMap;
@@ -81,7 +82,7 @@ pub(crate) struct Trace {
     shared_cursor: usize,
     /// The tensor maps that the host must pass, with their parameters.
     tensor_maps: Vec<(u32, TensorMap)>,
-    target: Target,
+    pub(crate) target: Target,
     pub(crate) messages: Messages,
 }
 
@@ -402,33 +403,6 @@ pub fn trace(name: &str, body: impl Fn()) -> Result<Kernel, Report> {
 /// As [`trace`].
 pub fn trace_with(name: &str, options: Tracing, body: impl Fn()) -> Result<Kernel, Report> {
     trace_for(name, options, body).map(|(kernel, _)| kernel)
-}
-
-/// What a trace is told besides the body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Tracing {
-    /// The target that is compiled for.
-    pub target: Target,
-    /// Whether messages and assertions are compiled in.
-    pub messages: Messages,
-}
-
-impl Default for Tracing {
-    fn default() -> Tracing {
-        Tracing { target: Target::SM_90A, messages: Messages::Off }
-    }
-}
-
-/// The target that the kernel is compiled for: a Rust value, so that a Rust `if` takes the instructions that it has.
-///
-/// ```
-/// # use warpsmith_dsl::{prelude::*, Target};
-/// # trace("example", || {
-/// let lanes = if target().has(Target::SM_100A) { 8 } else { 4 };
-/// # }).unwrap();
-/// ```
-pub fn target() -> Target {
-    with(|t| t.target)
 }
 
 /// The same, with the tensor maps that a launch must pass behind the arguments, in this order.

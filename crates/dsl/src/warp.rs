@@ -2,7 +2,8 @@
 
 use crate::bundle::Bundle;
 use crate::machine::ptx;
-use crate::trace::{Handle, Loc, emit, mistake, target, type_of, with};
+use crate::options::target;
+use crate::trace::{Handle, Loc, emit, mistake, type_of, with};
 use crate::value::{Bool, F32, I32, U32};
 use std::panic::Location;
 use warpsmith_ir::{Binary, Comparison, Op, Shuffle, Special, Type};

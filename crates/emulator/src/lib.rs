@@ -52,10 +52,20 @@
 //! millions), predicates and unstructured branches, calls of functions with recursion, `vprintf` (what it printed is in
 //! [`Outcome::printed`]) and `__assertfail`, loads and stores of all state spaces and widths, atomics of all types and
 //! of vectors, `cp.async` with its groups, shuffles, votes, matches and reductions of a warp, the sixteen barriers of a
-//! block. Of Hopper's machinery: `mbarrier`, bulk and tensor copies in tile mode with swizzles, reductions and
+//! block, `wmma`. Of Hopper's machinery: `mbarrier`, bulk and tensor copies in tile mode with swizzles, reductions and
 //! multicast, changes of tensor maps, `wgmma` of every type, `mma` of 8 to 64 bits, `ldmatrix` and `stmatrix`, clusters
-//! with their barrier and distributed shared memory, `st.async`. `wmma`, im2col copies, `multimem` and
+//! with their barrier and distributed shared memory, `st.async`. im2col copies, `multimem`, calls through a register and
 //! `clusterlaunchcontrol` are refused by [`Program::decode`]; `tests/table.rs` lists what else is.
+//!
+//! # What is found
+//!
+//! Bounds, alignment and initialisation of every access; misused barriers, `mbarrier`s, tensor maps and products;
+//! deadlocks, with each warp's wait. Data races are found by happens-before over PTX's memory model: what orders two
+//! accesses are `.sync` instructions for the lanes that they name, barriers, `mbarrier` phases, waits for copies, and
+//! release and acquire patterns whose scopes include each other; strong accesses of one size may meet, weak ones may
+//! not. A report names both accesses, their threads, and what is missing between them. The kernels of a [`System`] run
+//! one after the other, so that only accesses of one launch can race. [`Schedule`] and [`Options::seed`] choose who
+//! runs when. Findings serialise, and [`Outcome::summary`] says how a process should end.
 //!
 //! Copies and products that run beside the threads happen as late as they may: what a kernel does not wait for, it does
 //! not see. A `try_wait` gives up once before it waits, as the hardware's may. [`TensorMap`] is what kernels copy by.
@@ -74,7 +84,7 @@
 //! | `arithmetic` | PTX's arithmetic on single values |
 //! | `machine` | grids, clusters, blocks, warps; loads, stores, barriers, copies, products; the inner loop |
 //! | `tensor_map` | what tensor copies know of a tensor |
-//! | `finding`, `manifest` | reports, and names for them |
+//! | `finding`, `record`, `manifest` | reports, reports for programs, and names for them |
 
 mod arithmetic;
 mod decode;
@@ -85,15 +95,17 @@ mod machine;
 mod manifest;
 mod memory;
 mod program;
+mod record;
 mod simd;
 mod system;
 mod tensor_map;
 
 pub use error::{DecodeError, Error};
-pub use finding::{AccessKind, Finding, FindingKind, MbarrierFault, Storage};
+pub use finding::{AccessKind, Finding, FindingKind, MbarrierFault, OtherAccess, Storage};
 pub use machine::{Checks, Launch, Options, Outcome, Schedule};
 pub use manifest::{ArgumentInfo, Manifest, SharedTile, TensorPlace};
 pub use memory::DevicePointer;
 pub use program::Program;
+pub use record::Summary;
 pub use system::System;
 pub use tensor_map::{Fill, Swizzle, TensorMap, TensorMapError};

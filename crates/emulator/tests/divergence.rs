@@ -269,6 +269,30 @@ fn sync_instructions_meet_by_mask() {
 }
 
 #[test]
+fn lanes_on_one_way_meet_by_their_own_masks() {
+    // Lanes of one residue modulo 3 name each other. Those of residue 1 come by another way, and later.
+    let body = "
+        rem.u32 %r2, %r1, 3;
+        mov.u32 %r5, 0;
+        setp.eq.u32 %p1, %r2, 1;
+        @%p1 bra LATER;
+        bra.uni MEET;
+    LATER:
+        mov.u32 %r5, 100;
+    MEET:
+        match.any.sync.b32 %r3, %r2, -1;
+        add.u32 %r6, %r1, %r5;
+        redux.sync.add.u32 %r4, %r6, %r3;
+        bar.warp.sync %r3;
+        st.global.u32 [%rd3], %r4;";
+    let own = |lane: u32| if lane % 3 == 1 { lane + 100 } else { lane };
+    let want: Vec<u32> = (0..32).map(|t| (0..32).filter(|l| l % 3 == t % 3).map(own).sum()).collect();
+    for seed in [0, 3] {
+        assert_eq!(words(body, "", 32, seed), want);
+    }
+}
+
+#[test]
 fn a_partial_block_and_lanes_that_left() {
     // 40 threads; the last 4 exit early, the others still meet at the barrier.
     let body = "
@@ -328,6 +352,29 @@ fn cp_async_moves_at_the_wait() {
     // The tail of the second copy is zero filled; the early load saw the old value.
     let want = x.chunks(4).flat_map(|c| [2 * c[0], 2 * c[1], c[2], c[3] + 1]);
     assert_eq!(s.read_u32s(out, 128), want.collect::<Vec<_>>());
+}
+
+#[test]
+fn cp_async_to_a_far_offset() {
+    let text = kernel(
+        ".param .u64 x, .param .u64 out",
+        ".shared .align 16 .b8 tile[81920];",
+        "
+        ld.param.u64 %rd1, [x];
+        ld.param.u64 %rd2, [out];
+        mov.u32 %r2, tile;
+        cvt.u64.u32 %rd3, %r2;
+        cp.async.ca.shared.global [%r2+40000], [%rd1], 4;
+        cp.async.ca.shared.global [%rd3+81916], [%rd1+4], 4;
+        cp.async.wait_all;
+        ld.shared.u32 %r3, [%r2+40000];
+        ld.shared.u32 %r4, [%r2+81916];
+        st.global.v2.u32 [%rd2], {%r3, %r4};",
+    );
+    let mut s = system();
+    let (px, out) = (s.u32s("x", &[1, 2]), s.u32s("out", &[0; 2]));
+    assert_clean(&run(&mut s, &program(&text, "k"), &launch([1, 1, 1], [1, 1, 1], &[P(px), P(out)])));
+    assert_eq!(s.read_u32s(out, 2), [1, 2]);
 }
 
 /// Only what the source size says is read: a row may end amid the piece that is copied, where its memory ends.

@@ -2,20 +2,100 @@
 
 mod support;
 
-use support::{Arg::*, Buffers, Random, assert_clean, launch, program, run, system};
-use warpsmith_emulator::Program;
+#[path = "nvcc/algorithms.rs"]
+mod algorithms;
+#[path = "nvcc/clusters.rs"]
+mod clusters;
+#[path = "nvcc/groups.rs"]
+mod groups;
+#[path = "nvcc/language.rs"]
+mod language;
+#[path = "nvcc/locks.rs"]
+mod locks;
+#[path = "nvcc/matrices.rs"]
+mod matrices;
+#[path = "nvcc/numbers.rs"]
+mod numbers;
+#[path = "nvcc/scans.rs"]
+mod scans;
+
+use support::{Arg::*, Buffers, Random, assert_clean, launch, run, run_with, system};
+use warpsmith_emulator::{DevicePointer, Launch, Options, Outcome, Program, System};
+use warpsmith_ptx::FunctionKind;
 use warpsmith_types::convert::{bf16_to_f32, f32_to_bf16};
 
-/// Parses, prints, parses again, and decodes.
-fn load(name: &str) -> Program {
-    let path = format!("{}/tests/nvcc/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
+/// A kernel of one of the files. Parses, prints, parses again, and decodes.
+fn kernel(file: &str, entry: &str) -> Program {
+    let path = format!("{}/tests/nvcc/{file}.ptx", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap();
-    let module = warpsmith_ptx::parse(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let module = warpsmith_ptx::parse(&text).unwrap_or_else(|e| panic!("{file}: {e}"));
     let printed = module.to_string();
-    let again = warpsmith_ptx::parse(&printed).unwrap_or_else(|e| panic!("{name}, printed: {e}\n{printed}"));
-    assert_eq!(again.to_string(), printed, "{name} changes when printed and parsed");
-    assert!(program(&printed, name).len() == program(&text, name).len());
-    program(&text, name)
+    let again = warpsmith_ptx::parse(&printed).unwrap_or_else(|e| panic!("{file}, printed: {e}\n{printed}"));
+    assert_eq!(again.to_string(), printed, "{file} changes when printed and parsed");
+    let decode = |module| Program::decode(module, entry).unwrap_or_else(|e| panic!("{file}, {entry}: {e}"));
+    assert!(decode(&again).len() == decode(&module).len());
+    decode(&module)
+}
+
+fn load(name: &str) -> Program {
+    kernel(name, name)
+}
+
+/// Runs a kernel without a finding under one of two schedules.
+fn clean(s: &mut System, program: &Program, launch: &Launch, seed: u64) -> Outcome {
+    let outcome = run_with(s, program, launch, None, &Options { seed, ..Options::default() });
+    assert_clean(&outcome);
+    outcome
+}
+
+fn ints(s: &mut System, name: &str, values: &[i32]) -> DevicePointer {
+    s.upload(name, values, |x| x.to_le_bytes())
+}
+
+fn read_ints(s: &System, at: DevicePointer, count: usize) -> Vec<i32> {
+    s.read_u32s(at, count).into_iter().map(|x| x as i32).collect()
+}
+
+fn read_u16s(s: &System, at: DevicePointer, count: usize) -> Vec<u16> {
+    s.read_u32s(at, count / 2).iter().flat_map(|x| [*x as u16, (*x >> 16) as u16]).collect()
+}
+
+fn read_u64s(s: &System, at: DevicePointer, count: usize) -> Vec<u64> {
+    s.read_u32s(at, 2 * count).chunks(2).map(|x| u64::from(x[0]) | u64::from(x[1]) << 32).collect()
+}
+
+fn read_doubles(s: &System, at: DevicePointer, count: usize) -> Vec<f64> {
+    read_u64s(s, at, count).into_iter().map(f64::from_bits).collect()
+}
+
+/// Small integers, so that sums of their products are exact.
+fn small(random: &mut Random, n: usize) -> Vec<f32> {
+    (0..n).map(|_| random.below(9) as f32 - 4.0).collect()
+}
+
+fn assert_close(got: f64, want: f64, relative: f64, what: &str) {
+    assert!((got - want).abs() <= relative * want.abs().max(1e-30), "{what}: {got}, not {want}");
+}
+
+/// The order of warps and blocks, and another one.
+const SEEDS: [u64; 2] = [0, 7];
+
+#[test]
+fn everything_decodes() {
+    let folder = format!("{}/tests/nvcc", env!("CARGO_MANIFEST_DIR"));
+    let (mut kernels, mut refused) = (0, vec![]);
+    for path in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+        if path.extension().is_none_or(|extension| extension != "ptx") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let module = warpsmith_ptx::parse(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        for entry in module.functions.iter().filter(|f| f.kind == FunctionKind::Entry) {
+            kernels += 1;
+            refused.extend(Program::decode(&module, &entry.name).err().map(|e| format!("{}: {e}", entry.name)));
+        }
+    }
+    assert!(refused.is_empty() && kernels >= 65, "{kernels} kernels, refused {}", refused.join("\n"));
 }
 
 #[test]

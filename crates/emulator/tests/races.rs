@@ -247,6 +247,29 @@ fn barriers_order_a_block() {
 }
 
 #[test]
+fn lanes_that_exit_let_the_others_meet() {
+    // The lower half waits first; the upper half exits.
+    let body = "
+        mov.u32 %r3, tile;
+        shl.b32 %r4, %r1, 2;
+        add.u32 %r4, %r3, %r4;
+        setp.ge.u32 %p1, %r1, 16;
+        @%p1 bra UPPER;
+        st.shared.u32 [%r4], %r1;
+        bar.warp.sync -1;
+        xor.b32 %r5, %r1, 1;
+        shl.b32 %r5, %r5, 2;
+        add.u32 %r5, %r3, %r5;
+        ld.shared.u32 %r6, [%r5];
+        exit;
+    UPPER:
+        nanosleep.u32 10;
+        exit;";
+    ordered(TILE, body, 1, 32);
+    racy(TILE, &body.replace("bar.warp.sync -1;", ""), 1, 32, "no `.sync` instruction");
+}
+
+#[test]
 fn a_named_barrier_orders_who_comes() {
     // Warp 2 does not come to the barrier of the two others.
     let body = |third: &str| {

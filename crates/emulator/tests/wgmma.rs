@@ -318,6 +318,26 @@ fn an_operand_that_nothing_wrote() {
 }
 
 #[test]
+fn an_accumulator_that_nothing_wrote() {
+    let case = Case::of(8, "f32.bf16.bf16", 128);
+    let text = case.ptx(1 << 62 | 64 << 32, 1 << 62 | 64 << 32, "", WAIT);
+    let load = |line: &&str| !line.starts_with("ld.global.f32 %d");
+    let adds = text.lines().filter(load).collect::<Vec<_>>().join("\n");
+    // Where the product replaces the accumulator, nobody reads what it was.
+    let replaces = adds.replace("%rd8, 1", "%rd8, 0");
+    for (text, clean) in [(&replaces, true), (&adds, false)] {
+        let mut s = system();
+        let image = s.upload("in", &vec![0; 131072], |b: &u8| [*b]);
+        let (d, fa) = (s.u32s("d", &[7; 512]), s.u32s("fragment", &[0; 512]));
+        let launch = launch([1, 1, 1], [128, 1, 1], &[P(image), P(d), P(fa)]);
+        let outcome = run(&mut s, &program(text, "k"), &launch);
+        assert_eq!(outcome.is_clean(), clean, "{:?}", outcome.findings);
+        assert!(outcome.findings.iter().all(|f| f.kind == FindingKind::UninitializedRead(Storage::Register)));
+        assert!(!clean || s.read_u32s(d, 512) == [0; 512]);
+    }
+}
+
+#[test]
 fn sixteen_bit_conversions_agree() {
     // What the cases rely on.
     assert_eq!((bf16_to_f32(f32_to_bf16(-3.0)), f16_to_f32(f32_to_f16(6.0))), (-3.0, 6.0));

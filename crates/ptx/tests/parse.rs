@@ -95,7 +95,7 @@ fn it_is_right_and_prints_back() {
 }
 
 #[test]
-fn modifiers_in_another_order_are_put_in_order() {
+fn other_ways_to_write_an_instruction() {
     let kernel = |body: &str| {
         let head = ".version 8.0 .target sm_90a .visible .entry k() { .reg .b32 %r<4>; .reg .b64 %a; .reg .f32 %f<2>; ";
         parse(&format!("{head}{body}}}"))
@@ -103,6 +103,14 @@ fn modifiers_in_another_order_are_put_in_order() {
     let module = kernel("atom.add.release.gpu.global.u32 %r0, [%a], 1;").unwrap();
     let atom = module.functions[0].instructions().next().unwrap();
     assert_eq!(atom.name(), "atom.release.gpu.global.add.u32");
+    // A vector of one is its element, as Triton writes it.
+    let module = kernel("ld.global.b32 { %r0 }, [ %a + 0 ]; st.global.b32 [%a+4], { %r0 };").unwrap();
+    let printed = module.to_string();
+    assert!(
+        printed.contains("ld.global.b32 %r0, [%a];") && printed.contains("st.global.b32 [%a+4], %r0;"),
+        "{printed}"
+    );
+    assert!(kernel("ld.global.b32 { %r0, %r1 }, [%a];").is_err());
     // Types say different things in different places.
     assert!(kernel("cvt.f16.f32 %f0, %f1;").is_err());
 }

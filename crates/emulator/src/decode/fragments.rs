@@ -15,6 +15,10 @@ impl Decoder<'_> {
             Opcode::Mma => Fragments::Product(self.mma(i)?),
             _ => self.matrices(i)?,
         };
+        self.emit_fragments(fragments)
+    }
+
+    pub(super) fn emit_fragments(&mut self, fragments: Fragments) -> Result<()> {
         let index = self.fragments.len() as u32;
         self.fragments.push(fragments);
         let members = self.constant32(u32::MAX)?;
@@ -47,7 +51,7 @@ impl Decoder<'_> {
     }
 
     /// The planes of a vector, or of a single register.
-    fn planes(&mut self, i: &Instruction, index: usize, writes: bool, ty: Type) -> Result<Vec<u32>> {
+    pub(super) fn planes(&mut self, i: &Instruction, index: usize, writes: bool, ty: Type) -> Result<Vec<u32>> {
         let elements = match self.operand(i, index)? {
             Operand::Vector(elements) => elements.as_slice(),
             single => std::slice::from_ref(single),

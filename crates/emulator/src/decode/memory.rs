@@ -1,8 +1,12 @@
 //! `ld`, `st`, `atom`, `red`, `cp.async`.
 
 use super::layout::Home;
+use super::operands::{File, Place};
 use super::{Decoder, Register, Result};
-use crate::program::{Access, Action, Atomic, AtomicOp, AtomicType, CopyAsync, NONE, Scope, Semantics, Space};
+use crate::lanes::{Fields, map2};
+use crate::program::{
+    Access, Action, Atomic, AtomicOp, AtomicType, Constant, CopyAsync, NONE, Scope, Semantics, Space,
+};
 use warpsmith_ptx::{Base, Immediate, Instruction, Opcode, Operand, Type, Word};
 
 /// Cache hints, scopes and orders that are words only: one scheduler makes every access strong.
@@ -159,7 +163,7 @@ impl Decoder<'_> {
         space: Space,
         ty: Type,
         (count, list, wide): (u8, u32, bool),
-        place: super::operands::Place,
+        place: Place,
     ) -> Result<()> {
         let strong = self.strong(i);
         self.communicates |= strong && matches!(space, Space::Global | Space::Generic);
@@ -173,6 +177,7 @@ impl Decoder<'_> {
             // What is volatile is relaxed, for everybody.
             scope: self.scope(i).unwrap_or(Scope::Sys),
             constant: i.has(Word::Nc),
+            padding: self.space(i) == Space::Param && self.ty(i)? == Type::B8,
             wide,
             address_wide: place.wide,
             address: place.plane,
@@ -299,8 +304,11 @@ impl Decoder<'_> {
         let allowed =
             [Async, Ca, Cg, Shared, SharedCta, Global, L2CacheHint, L2Prefetch64, L2Prefetch128, L2Prefetch256];
         self.only(i, &allowed)?;
-        let to = self.address(i, self.operand(i, 0)?)?;
+        let mut to = self.address(i, self.operand(i, 0)?)?;
         let from = self.address(i, self.operand(i, 1)?)?;
+        if i16::try_from(to.offset).is_err() {
+            to = self.summed(to)?;
+        }
         let bytes = self.number(i, 2)?;
         if !matches!(bytes, 4 | 8 | 16) {
             return Err(self.malformed(i, "its size is not 4, 8 or 16"));
@@ -333,6 +341,30 @@ impl Decoder<'_> {
             ignore,
         }));
         Ok(())
+    }
+
+    /// The same address without an offset, in a register of its own.
+    fn summed(&mut self, place: Place) -> Result<Place> {
+        let reads = std::mem::take(&mut self.reads);
+        let plane = if place.wide {
+            let Register::R64(d) = self.fresh(File::R64)? else { return Ok(place) };
+            let b = self.constant64(Constant::Value(i64::from(place.offset) as u64))?;
+            self.compute(
+                |r, f, m| map2::<u64, u64, u64>(r, f, m, u64::wrapping_add),
+                Fields { d, a: place.plane, b, ..Fields::default() },
+            );
+            d
+        } else {
+            let Register::R32(d) = self.fresh(File::R32)? else { return Ok(place) };
+            let b = self.constant32(place.offset as u32)?;
+            self.compute(
+                |r, f, m| map2::<u32, u32, u32>(r, f, m, u32::wrapping_add),
+                Fields { d, a: place.plane, b, ..Fields::default() },
+            );
+            d
+        };
+        self.reads = reads;
+        Ok(Place { plane, wide: place.wide, offset: 0 })
     }
 
     /// A literal count.

@@ -16,6 +16,7 @@ mod halves;
 mod integer;
 mod layout;
 mod logic;
+mod lop3;
 mod mbarrier;
 mod memory;
 mod mixed;
@@ -27,6 +28,7 @@ mod tiny;
 mod vectors;
 mod video;
 mod warp;
+mod wmma;
 
 use crate::DecodeError;
 use crate::lanes::{Compute, Fields};
@@ -259,6 +261,7 @@ impl<'m> Decoder<'m> {
             Mapa | Getctarank => self.cluster_address(i),
             Wgmma => self.warpgroup(i),
             Mma | Ldmatrix | Stmatrix | Movmatrix => self.fragments(i),
+            Wmma => self.wmma(i),
             Vadd2 | Vadd4 | Vsub2 | Vsub4 | Vavrg2 | Vavrg4 | Vabsdiff2 | Vabsdiff4 | Vmin2 | Vmin4 | Vmax2 | Vmax4 => {
                 self.video(i)
             }

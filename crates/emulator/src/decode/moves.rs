@@ -5,7 +5,7 @@ use super::{Decoder, Register, Result};
 use crate::arithmetic::integer::low;
 use crate::lanes::{Compute, Fields, map1, map2, put_predicate, test1};
 use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
-use crate::program::{Action, Constant};
+use crate::program::{Action, Constant, GlobalVariable};
 use warpsmith_ptx::{Instruction, Opcode, Operand, SpecialRegister, Type, Word};
 
 impl Decoder<'_> {
@@ -68,6 +68,15 @@ impl Decoder<'_> {
                 let d = self.write(i, d, ty)?;
                 self.emit(Action::Clock { d, wide: ty.bits() == 64 });
             }
+            EnvReg1 | EnvReg2 => {
+                let a = self.grid_workspace()?;
+                let d = self.write(i, d, ty)?;
+                let run: Compute = match special {
+                    EnvReg1 => |r, f, m| map1::<u32, u64>(r, f, m, |a| (a >> 32) as u32),
+                    _ => |r, f, m| map1::<u32, u64>(r, f, m, |a| a as u32),
+                };
+                self.compute(run, Fields { d, a, ..Fields::default() });
+            }
             _ => {
                 let a = self.special(i, special)?;
                 let (d, wide) = self.write_any(i, d, ty)?;
@@ -79,6 +88,19 @@ impl Decoder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The address of what cooperative groups keep for a grid, its size and the barrier's counter; nvcc's code finds it
+    /// in `%envreg1` and `%envreg2`.
+    fn grid_workspace(&mut self) -> Result<u16> {
+        const NAME: &str = "the grid's workspace";
+        let globals = &mut self.layout.globals;
+        let known = globals.iter().position(|v| v.name == NAME);
+        let place = known.unwrap_or_else(|| {
+            globals.push(GlobalVariable { name: NAME.into(), init: vec![0; 8] });
+            globals.len() - 1
+        });
+        self.constant64(Constant::Variable(place as u32, 0))
     }
 
     /// A plain copy. An uninitialised source makes an uninitialised copy and no report yet.

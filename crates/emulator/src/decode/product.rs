@@ -46,9 +46,13 @@ impl Decoder<'_> {
         let register = if result == Accumulator::F16 { Type::B32 } else { d };
         let list = self.lists.len() as u32;
         let mut planes = vec![];
+        // Without what it was, the accumulator need not be anything before.
+        let anew = matches!(i.operands.get(3), Some(Operand::Immediate(warpsmith_ptx::Immediate::Integer(0))));
         for r in accumulator {
-            planes.push(self.read(i, r, register)?);
-            self.write(i, r, register)?;
+            if !anew {
+                self.read(i, r, register)?;
+            }
+            planes.push(self.write(i, r, register)?);
         }
         self.lists.extend(planes.into_iter().map(u32::from));
         let matrix = match self.operand(i, 1)? {

@@ -4,13 +4,15 @@ use super::block::Common;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
-use super::races::{Deed, Race};
+use super::races::Deed;
 use super::span::{Row, Span, addresses, extend, gather, load_row, store_row, word_of};
 use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::{LANES, each};
 use crate::memory::{Flat, PAGE, POISON_WORD, Page, SHARED_BASE, Touch};
 use crate::program::{Access, Space};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Warp {
@@ -103,7 +105,8 @@ impl Warp {
         let list = registers(core, a);
         for lane in each(mask) {
             let request = Request { kind: AccessKind::Load, space: a.space, address: addresses[lane], bytes, lane, pc };
-            let found = cell((self.index, &mut self.local), core, common, &request, Intent::Read);
+            let intent = if a.padding { Intent::ReadPadding } else { Intent::Read };
+            let found = cell((self.index, &mut self.local), core, common, &request, intent);
             for (e, register) in list.iter().enumerate() {
                 let value = match &found {
                     Some(cell) => cell.get(e * width, width),
@@ -157,16 +160,16 @@ impl Warp {
         let kind = if writes { AccessKind::Store } else { AccessKind::Load };
         let bytes = u32::from(a.width) * u32::from(a.count);
         let (warp, live, order, space) = (self.index, self.live, a.order, a.space);
-        let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live };
+        let value = if writes && !a.strong { self.value_of(core, a, mask, addresses) } else { 0 };
+        let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live, value };
         if a.strong && !writes && core.polls_again(common, &deed) {
             return;
         }
         for (storage, race) in core.races_of(common, &deed) {
-            let (group, _, lane, _) = &race;
+            let group = &race.0;
             // A copy that has not landed reads as poison, and that is told of.
             let poison = !writes && group.asynchronous_landing() && core.options.checks.init;
-            let same = writes && !a.strong && self.changes_nothing(core, common, a, &deed, &race, *lane);
-            if !(poison || same) {
+            if !poison {
                 core.report_race(common, &deed, storage, &race);
             }
         }
@@ -178,38 +181,21 @@ impl Warp {
         }
     }
 
-    /// Whether a store puts there what another ordinary store has put there before, unordered: whoever comes last, the
-    /// value is the same.
-    #[cold]
-    fn changes_nothing(
-        &mut self,
-        core: &mut Core<'_>,
-        common: &mut Peers,
-        a: &Access,
-        d: &Deed<'_>,
-        (group, ..): &Race,
-        lane: u32,
-    ) -> bool {
-        let lane = lane as usize % LANES;
-        if !group.touch.writes || group.touch.asynchronous || group.touch.strong.is_some() {
-            return false;
+    /// A hash of what lanes store and where; never 0.
+    fn value_of(&self, core: &Core<'_>, a: &Access, mask: u32, addresses: &[u64; LANES]) -> u64 {
+        let mut hash = FxHasher::default();
+        for lane in each(mask) {
+            addresses[lane].hash(&mut hash);
+            for register in registers(core, a) {
+                let register = *register as usize;
+                let value = match a.wide {
+                    true => self.registers.r64[register][lane],
+                    false => self.registers.r32[register][lane].into(),
+                };
+                (value & (u64::MAX >> (64 - 8 * u32::from(a.width).min(8)))).hash(&mut hash);
+            }
         }
-        let (width, list) = (a.width as usize, registers(core, a));
-        let bytes = d.bytes as usize;
-        let request = Request { kind: d.kind, space: d.space, address: d.addresses[lane], bytes, lane, pc: d.pc };
-        let mask = u64::MAX >> (64 - 8 * (width as u32).min(8));
-        let values: Vec<u64> = list
-            .iter()
-            .map(|r| match a.wide {
-                true => self.registers.r64[*r as usize][lane],
-                false => self.registers.r32[*r as usize][lane].into(),
-            })
-            .collect();
-        let cell = cell((self.index, &mut self.local), core, common, &request, Intent::Write);
-        let same = |cell: &super::cell::Cell<'_>| {
-            values.iter().enumerate().all(|(e, x)| (cell.get(e * width, width) ^ x) & mask == 0)
-        };
-        cell.is_some_and(|cell| same(&cell))
+        hash.finish() | 1
     }
 
     /// Lanes that store different values to one place in one instruction.

@@ -225,7 +225,7 @@ impl Warp {
         let kind = if makes { AccessKind::Store } else { AccessKind::Atomic };
         let (warp, live, space) = (self.index, self.live, op.space);
         let order = Semantics::default();
-        core.note(peers, &Deed { warp, mask, pc, kind, space, addresses, bytes: 8, touch, order, live });
+        core.note(peers, &Deed { warp, mask, pc, kind, space, addresses, bytes: 8, touch, order, live, value: 0 });
     }
 
     /// `test_wait` and `try_wait`. The latter holds the lanes until their phase ends.

@@ -77,7 +77,7 @@ impl Warp {
             }
             let touch = Touch { writes, strong: Some(scope), constant: false, asynchronous: false };
             let (warp, live, bytes, kind) = (self.index, self.live, bytes as u32, AccessKind::Atomic);
-            let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live };
+            let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live, value: 0 };
             if !writes && core.polls_again(common, &deed) {
                 continue;
             }
@@ -131,7 +131,13 @@ impl Warp {
             }
         }
         if core.races {
-            self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, failed, pc), &addresses, bytes);
+            let how = (a.space, a.order, a.scope);
+            // One of 128 bits is one; a vector is its elements, in no order.
+            let (count, bytes) = if a.whole { (1, bytes) } else { (a.b.len(), width) };
+            for e in 0..count as u64 {
+                let places = addresses.map(|place| place + e * bytes as u64);
+                self.note_atomic(core, common, how, (mask, failed, pc), &places, bytes);
+            }
         }
     }
 }

@@ -61,6 +61,8 @@ pub(super) struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Intent {
     Read,
+    /// Read what may be padding, which nobody needs to write.
+    ReadPadding,
     Write,
     /// Read, then write.
     Update,
@@ -96,8 +98,8 @@ pub(super) fn cell<'m, 'g: 'm>(
     q: &Request,
     intent: Intent,
 ) -> Option<Cell<'m>> {
-    let write = intent != Intent::Read;
-    let check = intent != Intent::Write && core.options.checks.init;
+    let write = matches!(intent, Intent::Write | Intent::Update);
+    let check = matches!(intent, Intent::Read | Intent::Update) && core.options.checks.init;
     let (storage, mut at) = resolve(q.space, q.address);
     let mut block = common.rank();
     let end = at.checked_add(q.bytes as u64);

@@ -28,6 +28,8 @@ impl Warp {
             }
             Fragments::Product(m) => self.mma(core, m),
             Fragments::Doubles(m) => self.mma_f64(m),
+            Fragments::LoadTile(t) => self.load_tile(core, peers, t, pc),
+            Fragments::StoreTile(t) => self.store_tile(core, peers, t, pc),
         }
     }
 
@@ -47,7 +49,10 @@ impl Warp {
         let kind = if writes { AccessKind::Store } else { AccessKind::Load };
         let mask = u32::MAX >> (32 - 8 * u32::from(a.count).min(4));
         let (warp, live, space, order) = (self.index, self.live, a.space, Semantics::default());
-        core.note(peers, &Deed { warp, mask, pc, kind, space, addresses: &addresses, bytes: 16, touch, order, live });
+        core.note(
+            peers,
+            &Deed { warp, mask, pc, kind, space, addresses: &addresses, bytes: 16, touch, order, live, value: 0 },
+        );
     }
 
     fn load_matrices(&mut self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32) {

@@ -50,7 +50,7 @@ pub struct Checks {
     pub memory: bool,
     /// Reads of what nothing wrote.
     pub init: bool,
-    /// Order: ordinary stores that copies and products read without a `fence.proxy.async` between.
+    /// Order: data races, and ordinary stores that copies and products read without a `fence.proxy.async` between.
     pub races: bool,
 }
 
@@ -315,7 +315,7 @@ fn together(core: &mut Core<'_>, chip: &Chip, options: &Options) {
         rounds += 1;
         for _ in 0..resident.len() {
             let Some(mut cluster) = resident.pop_front() else { break };
-            if Some(cluster.number) == slow && rounds % SELDOM != 0 {
+            if Some(cluster.number) == slow && !rounds.is_multiple_of(SELDOM) {
                 resident.push_back(cluster);
                 any = true;
                 continue;

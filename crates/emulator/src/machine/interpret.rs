@@ -2,10 +2,11 @@
 
 use super::block::Common;
 use super::core::Core;
+use super::gather::meets;
 use super::peers::Peers;
 use super::warp::{Group, PATIENCE, State, Warp};
 use crate::finding::FindingKind;
-use crate::lanes::{FULL, LANES, each, put};
+use crate::lanes::{LANES, each, put};
 use crate::program::{Action, Barrier, BarrierKind, Instruction, NONE};
 
 /// What an access that may be waiting for another thread costs of a turn: a spinning group gives way early.
@@ -160,11 +161,22 @@ impl Warp {
     }
 
     /// Lanes that do not take part in a waiting instruction go on without the others.
-    fn split(&mut self, group: &mut Group, active: u32) {
+    pub(super) fn split(&mut self, group: &mut Group, active: u32) {
         let rest = group.mask & !active;
         if rest != 0 {
             self.groups.push(Group { pc: group.pc + 1, mask: rest, state: State::Ready, ran: group.ran });
             group.mask = active;
+        }
+    }
+
+    /// Lanes that name other members than the first, and not it, meet on their own: they come to the instruction anew.
+    fn part(&mut self, group: &mut Group, members: u16) {
+        let masks = &self.registers.r32[members as usize];
+        let named = masks[group.mask.trailing_zeros() as usize % LANES];
+        let rest = group.mask & !named;
+        if rest != 0 && rest != group.mask && each(rest).all(|lane| masks[lane] & named == 0) {
+            self.groups.push(Group { mask: rest, ..*group });
+            group.mask &= named;
         }
     }
 
@@ -183,6 +195,7 @@ impl Warp {
         match i.action {
             Action::Sync { run, fields, members } => {
                 self.split(group, active);
+                self.part(group, members);
                 if let Some(stop) = self.gather(core, common, members, group) {
                     return Some(stop);
                 }
@@ -192,6 +205,7 @@ impl Warp {
             }
             Action::WarpBarrier { members: register } => {
                 self.split(group, active);
+                self.part(group, register);
                 let members = self.members(core, common, register, group);
                 let state = State::WarpBarrier { members };
                 let here = self.groups.iter().filter(|g| g.state == state).fold(group.mask, |mask, g| mask | g.mask);
@@ -365,74 +379,13 @@ impl Warp {
         self.wait_copies(core, common, active, None);
         common.live -= active.count_ones();
         self.leave_cluster(common, active);
-        self.exited(active);
+        let met = self.exited(active);
+        if met != 0 {
+            common.meet(self.index, met, self.live);
+        }
         group.mask &= !active;
         group.pc += 1;
         if group.mask == 0 { Stop::Gone } else { Stop::Ready }
-    }
-
-    /// Waits until all lanes of the warp are at an aligned instruction; then the group is all of them.
-    fn gather_live(&mut self, group: &mut Group, active: u32) -> Option<Stop> {
-        self.split(group, active);
-        let state = State::Sync { members: FULL };
-        let same = |g: &Group| g.pc == group.pc && g.state == state;
-        let here = self.groups.iter().filter(|g| same(g)).fold(group.mask, |mask, g| mask | g.mask);
-        if self.live & !here != 0 {
-            return Some(Stop::Waiting(state));
-        }
-        let pc = group.pc;
-        self.groups.retain(|g| !(g.pc == pc && g.state == state));
-        group.mask = here;
-        None
-    }
-
-    /// Waits until all members of a `.sync` instruction are there; then the group is all of them.
-    fn gather(&mut self, core: &mut Core<'_>, common: &Common, members: u16, group: &mut Group) -> Option<Stop> {
-        let members = self.members(core, common, members, group);
-        let state = State::Sync { members };
-        let pc = group.pc;
-        let same = |g: &Group| g.pc == pc && g.state == state;
-        let here = self.groups.iter().filter(|g| same(g)).fold(group.mask, |mask, g| mask | g.mask);
-        if members & self.live & !here != 0 {
-            return Some(Stop::Waiting(state));
-        }
-        self.groups.retain(|g| !same(g));
-        group.mask = here;
-        None
-    }
-
-    /// Lanes have met at a `.sync` instruction: those that name each other.
-    fn meet(&self, peers: &mut Peers, members: u16, here: u32) {
-        if peers.races.is_none() {
-            return;
-        }
-        let masks = &self.registers.r32[members as usize];
-        if masks.iter().fold(0, |differ, mask| differ | (mask ^ masks[0])) == 0 {
-            return peers.meet(self.index, here, self.live);
-        }
-        let mut rest = here;
-        while rest != 0 {
-            let named = masks[rest.trailing_zeros() as usize % LANES];
-            let alike = each(rest).filter(|lane| masks[*lane] == named).fold(0, |set, lane| set | 1 << lane);
-            peers.meet(self.index, alike, self.live);
-            rest &= !alike;
-        }
-    }
-
-    /// The member mask of a `.sync` instruction, and a report when a lane is there that it does not name.
-    fn members(&mut self, core: &mut Core<'_>, common: &Common, register: u16, group: &Group) -> u32 {
-        let masks = &self.registers.r32[register as usize];
-        if group.mask == FULL && *masks == [FULL; LANES] {
-            return FULL;
-        }
-        let outside = each(group.mask).filter(|lane| masks[*lane] >> lane & 1 == 0).fold(0, |m, lane| m | 1 << lane);
-        let members = masks[group.mask.trailing_zeros() as usize % LANES];
-        if outside != 0 {
-            let detail = format!("the member mask is {members:#x}");
-            core.report_threads(common, self.index, FindingKind::SyncMask, group.pc, outside, detail);
-        }
-        // Those that are here in spite of the mask take part.
-        members | outside
     }
 
     fn barrier(&mut self, core: &mut Core<'_>, common: &mut Peers, b: &Barrier, group: &mut Group) -> Option<Stop> {
@@ -498,16 +451,5 @@ impl Warp {
             let w = &mut self.written[*write as usize];
             *w = if uses.copies { (*w & !active) | (written & active) } else { *w | active };
         }
-    }
-}
-
-/// Whether all lanes of a warp must run an instruction together, beside those that gather by a mask.
-fn meets(action: &Action) -> bool {
-    use Action::{CommitProducts, CopyMap, Product, SetMaxRegisters, WaitProducts};
-    match action {
-        Action::Barrier(b) => b.aligned,
-        Action::ClusterBarrier { aligned, .. } => *aligned,
-        Product(_) | CommitProducts | WaitProducts(_) | CopyMap { .. } | SetMaxRegisters { .. } => true,
-        _ => false,
     }
 }

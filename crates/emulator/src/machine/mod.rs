@@ -18,6 +18,7 @@ mod core;
 mod descriptor;
 mod elements;
 mod fragments;
+mod gather;
 mod grid;
 mod interpret;
 mod mbarrier;
@@ -29,6 +30,7 @@ mod races;
 mod report;
 mod span;
 mod tensor_maps;
+mod tiles;
 mod warp;
 
 pub use grid::{Checks, Launch, Options, Outcome, Schedule};

@@ -219,12 +219,13 @@ impl Warp {
         self.groups.iter().any(|g| g.state == State::Ready)
     }
 
-    /// Lanes have exited: whoever waited only for them is free.
-    pub(crate) fn exited(&mut self, lanes: u32) {
+    /// Lanes have exited: whoever waited only for them is free. Gives the lanes that have so met at a barrier.
+    pub(crate) fn exited(&mut self, lanes: u32) -> u32 {
         self.live &= !lanes;
         let live = self.live;
         let waiting = |g: &Group| matches!(g.state, State::WarpBarrier { .. }).then_some(g.mask).unwrap_or(0);
         let at_warp_barrier = self.groups.iter().map(waiting).fold(0, |a, b| a | b);
+        let mut met = 0;
         for g in &mut self.groups {
             match g.state {
                 // It runs the instruction again and finds itself complete.
@@ -232,10 +233,12 @@ impl Warp {
                 State::WarpBarrier { members } if members & live & !at_warp_barrier == 0 => {
                     g.state = State::Ready;
                     g.pc += 1;
+                    met |= g.mask;
                 }
                 _ => {}
             }
         }
+        met
     }
 }
 

@@ -4,48 +4,13 @@
 //! warp is one [`Group`]; a cell names a group and a lane, or a set of them. A word that lanes of one instruction share
 //! byte by byte stays one cell; one whose bytes have different histories is split into bytes.
 
+mod group;
+mod sets;
+
+pub(crate) use group::{Group, Order, Stretch, Touch};
+
+use crate::simd::Simd;
 use rustc_hash::FxHashMap;
-
-/// What an instruction of a warp did to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Group {
-    /// The block's number in the grid.
-    pub block: u64,
-    /// The warp, or a channel of the block's copy engines where it is beyond the warps.
-    pub warp: u16,
-    /// How many warps from there did it together.
-    pub warps: u8,
-    /// Bytes that each lane accessed.
-    pub bytes: u8,
-    /// When, by the warp's clock; [`Group::PENDING`] while it is under way.
-    pub tick: u32,
-    pub pc: u32,
-    pub touch: Touch,
-    /// Whether nobody knows what is there until it is done.
-    pub lands: bool,
-}
-
-/// How memory is touched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Touch {
-    pub writes: bool,
-    /// The scope of a strong access; `None` for a weak one.
-    pub strong: Option<crate::program::Scope>,
-    /// A read through the path for data that does not change: `.nc`.
-    pub constant: bool,
-    /// By a copy or a product, and not by a thread itself.
-    pub asynchronous: bool,
-}
-
-impl Group {
-    /// The time of what is under way: after everything that anybody knows of.
-    pub(crate) const PENDING: u32 = u32::MAX;
-
-    /// Whether it is a bulk copy that has not landed.
-    pub(crate) fn asynchronous_landing(&self) -> bool {
-        self.tick == Group::PENDING && self.touch.writes && self.lands
-    }
-}
 
 /// An access of a lane: a group's number and the lane, or with [`SET`] a set's.
 type Cell = u32;
@@ -83,33 +48,8 @@ pub(crate) struct Shadow {
     /// Whether any write, any read was noted since everything was forgotten.
     wrote: bool,
     was_read: bool,
+    simd: Option<Simd>,
     launch: u64,
-}
-
-/// One new access to a stretch of words, for [`Shadow::touch`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stretch {
-    /// Its first byte.
-    pub offset: u32,
-    /// Its bytes.
-    pub bytes: u32,
-    /// The lane of the first byte.
-    pub lane: u32,
-    /// Bytes a lane; 0 when all are the one lane's.
-    pub stride: u32,
-}
-
-/// How an earlier access is ordered to a new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Before it, whatever its lane.
-    Before,
-    /// Before it, for this lane.
-    BeforeLane,
-    /// Not ordered, and that is fine: both are strong.
-    Allowed,
-    /// A race.
-    Race,
 }
 
 impl Shadow {
@@ -251,24 +191,37 @@ impl Shadow {
     /// Notes an access to whole words that nobody touched yet; false when they are not.
     fn fresh(&mut self, number: u32, s: Stretch, writes: bool) -> bool {
         let words = (s.offset / 4) as usize..((s.offset + s.bytes) / 4) as usize;
-        let per_lane = if s.stride == 0 { words.len() } else { (s.stride / 4) as usize };
-        let whole = per_lane > 0 && [s.offset, s.bytes, s.stride].iter().all(|n| n.is_multiple_of(4));
-        if !whole || words.end > self.writes.len() {
+        let fits = matches!(s.stride, 0..=2 | 4 | 8 | 16 | 32) && (s.offset | s.bytes).is_multiple_of(4);
+        if !fits || words.end > self.writes.len() {
             return false;
         }
         let limit = self.limit();
-        let latest = |cells: &[Cell]| cells.iter().fold(0, |latest, cell| latest.max(*cell));
-        let writes_there = self.wrote && latest(&self.writes[words.clone()]) > limit;
-        if writes_there || self.was_read && latest(&self.reads[words.clone()]) > limit {
-            return false;
-        }
-        self.wrote |= writes;
-        self.was_read |= !writes;
-        let cells = if writes { &mut self.writes[words] } else { &mut self.reads[words] };
-        for (lane, cells) in (s.lane..).zip(cells.chunks_mut(per_lane)) {
-            cells.fill(number << 5 | (lane & 31));
-        }
-        true
+        let simd = *self.simd.get_or_insert_with(Simd::detect);
+        let (wrote, was_read) = (self.wrote, self.was_read);
+        let (written, read) = (&mut self.writes[words.clone()], &mut self.reads[words]);
+        let done = simd.run(
+            #[inline(always)]
+            || {
+                if wrote && any_above(written, limit) || was_read && any_above(read, limit) {
+                    return false;
+                }
+                let cells = if writes { written } else { read };
+                let first = number << 5;
+                match s.stride {
+                    0 => cells.fill(first | (s.lane & 31)),
+                    4 => each_lane::<1>(cells, first, s.lane, 1),
+                    8 => each_lane::<2>(cells, first, s.lane, 1),
+                    16 => each_lane::<4>(cells, first, s.lane, 1),
+                    32 => each_lane::<8>(cells, first, s.lane, 1),
+                    // A word of several lanes names the first.
+                    stride => each_lane::<1>(cells, first, s.lane, 4 / stride),
+                }
+                true
+            },
+        );
+        self.wrote |= done && writes;
+        self.was_read |= done && !writes;
+        done
     }
 
     /// Judges what a cell holds and gives its new contents.
@@ -342,127 +295,6 @@ impl Shadow {
         all
     }
 
-    /// The groups of a cell with their lanes, relative to the cell's.
-    #[inline(always)]
-    fn members(&self, cell: Cell, mut visit: impl FnMut(u32, u32)) {
-        if cell & SET == 0 {
-            return visit(cell >> 5, 1);
-        }
-        let number = (cell & !SET) >> 5;
-        let Some(set) = number.checked_sub(self.first_set + 1).and_then(|n| self.sets.get(n as usize)) else { return };
-        set.iter().for_each(|(group, lanes)| visit(*group, *lanes));
-    }
-
-    /// The groups of a cell lane by lane.
-    #[inline(always)]
-    fn each_member(&self, cell: Cell, mut visit: impl FnMut(u32, u32)) {
-        self.members(cell, |group, lanes| {
-            let mut lanes = lanes.rotate_left(cell & 31);
-            while lanes != 0 {
-                visit(group, lanes.trailing_zeros());
-                lanes &= lanes - 1;
-            }
-        });
-    }
-
-    /// The cell with one more access, without those that are ordered before it.
-    fn union(
-        &mut self,
-        cell: Cell,
-        (number, lane, lanes): (u32, u32, u32),
-        known: &mut Known,
-        judge: &mut impl FnMut(&Group, u32, u32) -> Order,
-    ) -> Cell {
-        let (base, delta) = (cell & 31, lane.wrapping_sub(cell) & 31);
-        let mine = number << 5 | (lane & 31);
-        if cell & SET == 0 && cell >> 5 == known.before {
-            return mine;
-        }
-        let key = (cell & !31, number, delta);
-        let set = if known.key == Some(key) {
-            known.set
-        } else {
-            let set = match self.unions.get(&key) {
-                Some(set) => *set,
-                None => self.new_union(cell, key, (lane, lanes), judge),
-            };
-            (known.key, known.set) = (Some(key), set);
-            set
-        };
-        match set {
-            0 => mine,
-            u32::MAX => cell,
-            set => SET | set << 5 | base,
-        }
-    }
-
-    #[cold]
-    fn new_union(
-        &mut self,
-        cell: Cell,
-        key: (Cell, u32, u32),
-        (lane, lanes): (u32, u32),
-        judge: &mut impl FnMut(&Group, u32, u32) -> Order,
-    ) -> u32 {
-        let (_, number, delta) = key;
-        let mut there = false;
-        self.members(cell, |member, relative| there |= member == number && relative >> delta & 1 == 1);
-        if there {
-            self.unions.insert(key, u32::MAX);
-            return u32::MAX;
-        }
-        let mut members: Vec<(u32, u32)> = vec![];
-        let mut exact = true;
-        self.members(cell, |member, relative| {
-            let Some(group) = self.get(member) else { return };
-            if member == number {
-                return members.push((member, relative));
-            }
-            let mut rest = relative.rotate_left(cell & 31);
-            let mut before = true;
-            while rest != 0 && before {
-                let old = rest.trailing_zeros();
-                before = (0..lanes).all(|n| match judge(group, (old + n) & 31, (lane + n) & 31) {
-                    Order::Before => true,
-                    Order::BeforeLane => {
-                        exact = false;
-                        true
-                    }
-                    Order::Allowed | Order::Race => false,
-                });
-                rest &= rest - 1;
-            }
-            if !before {
-                members.push((member, relative));
-            }
-        });
-        let own = members.iter_mut().find(|(member, _)| *member == number);
-        let full = match own {
-            Some((_, relative)) => {
-                *relative |= 1 << delta;
-                false
-            }
-            None => {
-                let full = members.len() >= MOST;
-                members.push((number, 1 << delta));
-                full
-            }
-        };
-        let set = if members.len() == 1 && members[0].1.count_ones() == 1 {
-            0
-        } else if full || self.sets.len() as u32 >= NUMBERS / 2 {
-            u32::MAX
-        } else {
-            self.sets.push(members);
-            self.first_set + self.sets.len() as u32
-        };
-        // What holds for one lane need not for the next cell's.
-        if exact {
-            self.unions.insert(key, set);
-        }
-        set
-    }
-
     /// Gives each byte of a word a cell.
     fn divide(&mut self, word: u32) {
         let at = word as usize;
@@ -484,6 +316,20 @@ impl Shadow {
     }
 }
 
+/// Whether any cell is not forgotten.
+#[inline(always)]
+fn any_above(cells: &[Cell], limit: Cell) -> bool {
+    cells.iter().fold(0, |any, cell| any | u32::from(*cell > limit)) != 0
+}
+
+/// Gives each lane its `N` cells, lanes `step` apart.
+#[inline(always)]
+fn each_lane<const N: usize>(cells: &mut [Cell], first: Cell, lane: u32, step: u32) {
+    for (cells, n) in cells.chunks_exact_mut(N).zip(0..) {
+        cells.fill(first | ((lane + n * step) & 31));
+    }
+}
+
 /// What was found out about the last cells.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
@@ -499,7 +345,7 @@ mod tests {
 
     fn group(warp: u16, tick: u32, writes: bool) -> Group {
         let touch = Touch { writes, strong: None, constant: false, asynchronous: false };
-        Group { block: 0, warp, warps: 1, bytes: 4, tick, pc: tick, touch, lands: false }
+        Group { block: 0, warp, warps: 1, bytes: 4, tick, pc: tick, touch, lands: false, value: 0 }
     }
 
     /// Touches bytes as one lane of a warp, with nothing ordered but a warp's own accesses; gives the warps it races with.

@@ -1,6 +1,6 @@
 //! Operations that go on beside the threads, the barriers that they are counted at, and matrix fragments.
 
-use super::{AtomicOp, AtomicType, Space};
+use super::{AtomicOp, AtomicType, Space, TileAccess};
 
 /// Where an address comes from: its plane, and bytes to add.
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +139,10 @@ pub(crate) enum Fragments {
     Product(Mma),
     /// `mma` of f64.
     Doubles(MmaF64),
+    /// `wmma.load`.
+    LoadTile(TileAccess),
+    /// `wmma.store`.
+    StoreTile(TileAccess),
 }
 
 /// `mma` of f64.

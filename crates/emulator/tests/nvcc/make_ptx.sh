@@ -26,5 +26,6 @@ nvcc=$(find "$dir/venv/lib" -path '*/nvidia/*/bin/nvcc' -type f | head -n 1)
 cd "$here"
 for source in *.cu; do
     echo "$source"
-    "$nvcc" -ptx -arch=sm_80 -O3 -o "${source%.cu}.ptx" "$source"
+    target=$(sed -n 's|^// Target: ||p' "$source")
+    "$nvcc" -ptx -arch="${target:-sm_80}" -O3 -o "${source%.cu}.ptx" "$source"
 done

@@ -120,7 +120,47 @@ pub fn cases() -> Vec<Case> {
     ];
     all.extend(clusters());
     all.extend(multimem());
+    all.push(changed_map());
     all
+}
+
+/// A tensor map with another address and extent, made on the device: `y` gets the last 64 elements of `x` twice.
+fn changed_map() -> Case {
+    let body = |a: &CaseParams| {
+        let i = thread_idx().x;
+        let (first, second) = (Shared::<U32>::aligned("first", 64, 128), Shared::<U32>::aligned("second", 64, 128));
+        let barriers = Mbarriers::new("barrier", 1);
+        when(i.eq(0), || {
+            barriers.init(1);
+            fence_barrier_init();
+        });
+        sync_threads();
+        let map = TmaTensor::new(&a.x, [64], Span::None);
+        let changed = TensorMapCopy::new(&map);
+        when(i.eq(0), || {
+            changed.set_address(a.x.at::<U32>((192,)).address());
+            changed.set_extent(0, 64);
+        });
+        // The map stands behind the results, at a multiple of 128 bytes.
+        let map = changed.publish(a.y.at::<U32>((128,)).cast(), Scope::Device);
+        when(i.eq(0), || {
+            barriers.at(0).arrive_expect(512);
+            Bulk::new().load_box(first.at(0), &map, (0,), barriers.at(0));
+            // From element 32 on, of 64: the rest is outside, and zero.
+            Bulk::new().load_box(second.at(0), &map, (32,), barriers.at(0));
+        });
+        barriers.at(0).wait(0);
+        for k in 0..2 {
+            a.y.at::<U32>((i + k * 32,)).store(first.get(i + k * 32));
+            a.y.at::<U32>((i + k * 32 + 64,)).store(second.get(i + k * 32));
+        }
+    };
+    Case::new("tensor map changed", DType::U32, (DType::U32, 160), words::<u32>(256), body, |x, y| {
+        let (x, y) = (u32::read(x), u32::read(y));
+        assert_eq!(y[..64], x[192..]);
+        assert_eq!((&y[64..96], &y[96..128]), (&x[224..], &[0; 32][..]));
+    })
+    .on(|t| t.specific)
 }
 
 fn clusters() -> Vec<Case> {

@@ -109,6 +109,54 @@ pub fn cases() -> Vec<Case> {
     }
     all.extend(atomics());
     all.extend(shared());
+    all.extend(parts());
+    all
+}
+
+/// Parts of tiles and their fragments, of every dtype: at odd places, in vectors, past the end of the tensor.
+fn parts() -> Vec<Case> {
+    let mine = |t: &Tensor, vector: usize| {
+        let tv = Tv::rows(1, 32, vector, 2).unwrap();
+        t.broadcast(1).tile(tv.tile(), (0, 0)).partition(&tv, thread_idx().x)
+    };
+    let mut all = vec![];
+    for dtype in DType::ALL {
+        for (vector, len) in [(1, 37), (2, 102), (4, 204), (8, 400)] {
+            let body = move |a: &CaseParams| mine(&a.y, vector).store(mine(&a.x, vector).load());
+            let name = format!("part {dtype} {vector}");
+            all.push(Case::new(name, dtype, (dtype, len), words::<u8>(len * dtype.bytes()), body, |x, y| {
+                assert_eq!(x, y)
+            }));
+        }
+    }
+    // Through floats and back.
+    let there = [F32, F16, BF16, E4M3, E5M2, DType::I8, DType::U8, DType::I16, DType::U16];
+    for dtype in there {
+        let has: fn(Target) -> bool = if matches!(dtype, E4M3 | E5M2) { |t| t.number >= 89 } else { |_| true };
+        for (vector, len) in [(1, 37), (2, 102), (4, 204)] {
+            let body = move |a: &CaseParams| mine(&a.y, vector).store(mine(&a.x, vector).load().f32().to(dtype));
+            // Small numbers, which all of them have.
+            let fill = move |r: &mut warpsmith_kernels::random::Random| {
+                let values: Vec<f64> = (0..len).map(|_| r.below(8) as f64).collect();
+                match dtype {
+                    DType::I8 | DType::U8 => values.iter().map(|x| *x as u8).collect(),
+                    DType::I16 | DType::U16 => values.iter().flat_map(|x| (*x as u16).to_le_bytes()).collect(),
+                    E4M3 => values.iter().map(|x| warpsmith_types::convert::f32_to_e4m3(*x as f32)).collect(),
+                    E5M2 => values.iter().map(|x| warpsmith_types::convert::f32_to_e5m2(*x as f32)).collect(),
+                    _ => warpsmith_kernels::compare::encode(dtype, &values),
+                }
+            };
+            let name = format!("fragment {dtype} through floats {vector}");
+            all.push(Case::new(name, dtype, (dtype, len), fill, body, |x, y| assert_eq!(x, y)).on(has));
+        }
+    }
+    let doubled = move |a: &CaseParams| {
+        let elements = mine(&a.x, 4).load().elements::<I32>().into_iter().map(|x| x * 2);
+        mine(&a.y, 4).store(Frag::of(&elements.collect::<Vec<_>>()));
+    };
+    all.push(Case::new("elements of a fragment", DType::I32, (DType::I32, 204), words::<i32>(204), doubled, |x, y| {
+        assert_eq!(i32::read(y), i32::read(x).into_iter().map(|x| x.wrapping_mul(2)).collect::<Vec<_>>());
+    }));
     all
 }
 

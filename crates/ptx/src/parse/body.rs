@@ -7,7 +7,7 @@ use super::lexer::Token;
 use super::operand;
 use super::scope::{Meaning, Scopes};
 use super::variable;
-use crate::instruction::{Guard, Instruction};
+use crate::instruction::{Guard, Instruction, Operand};
 use crate::module::{Function, InlinedAt, Linkage, SourceLine, Statement, Symbol};
 use crate::syntax::{Modifier, Opcode};
 use crate::table;
@@ -172,6 +172,17 @@ fn instruction(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Instructi
         }
     }
     cursor.expect(';')?;
+    if matches!(opcode, Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red) {
+        // Some compilers write a single value as a vector of one; ptxas takes it.
+        for operand in &mut instruction.operands {
+            if let Operand::Vector(parts) = operand
+                && parts.len() == 1
+                && let Some(only) = parts.pop()
+            {
+                *operand = only;
+            }
+        }
+    }
     let form = table::arrange(&mut instruction).map_err(|error| cursor.error_at(at, error))?;
     operand::fit_literals(form, &mut instruction);
     Ok(instruction)

@@ -5,7 +5,7 @@ use super::flags::Signal;
 use super::order::{ClusterOf, Judge};
 use super::threads::{Hint, Poll, Why};
 use crate::finding::{AccessKind, Storage};
-use crate::lanes::{LANES, each};
+use crate::lanes::{FULL, LANES, each};
 use crate::machine::arrive::Actor;
 use crate::machine::cell::resolve;
 use crate::machine::core::Core;
@@ -29,6 +29,8 @@ pub(crate) struct Deed<'a> {
     pub order: Semantics,
     /// Lanes of the warp that have not exited.
     pub live: u32,
+    /// For ordinary stores, a hash of what the lanes store and where; else 0.
+    pub value: u64,
 }
 
 /// A race: the earlier access, both lanes, and where.
@@ -43,6 +45,16 @@ pub(super) fn add(races: &mut Vec<Race>, group: &Group, old: u32, new: u32, at: 
     if races.len() < MOST && !races.iter().any(known) {
         races.push((*group, old, new, at));
     }
+}
+
+/// Whether the lanes' bytes follow each other.
+#[inline(always)]
+fn in_a_row(addresses: &[u64; LANES], bytes: u64) -> bool {
+    let mut off = 0;
+    for (lane, address) in (0u64..).zip(addresses) {
+        off |= address ^ addresses[0].wrapping_add(lane * bytes);
+    }
+    off == 0
 }
 
 impl Core<'_> {
@@ -68,6 +80,7 @@ impl Core<'_> {
     /// Notes an access of some lanes, and gives its races.
     pub(crate) fn races_of(&mut self, peers: &mut Peers, d: &Deed<'_>) -> Vec<(Storage, Race)> {
         let mut lanes = d.mask;
+        let in_a_row = d.mask == FULL && in_a_row(d.addresses, u64::from(d.bytes));
         let mut races = vec![];
         let mut storage = Storage::Global;
         // Lanes whose bytes follow each other are one stretch.
@@ -75,7 +88,7 @@ impl Core<'_> {
         let mut tile = (usize::MAX, 0);
         while lanes != 0 {
             let first = lanes.trailing_zeros() as usize;
-            let mut count = 1;
+            let mut count = if in_a_row { LANES } else { 1 };
             while first + count < LANES
                 && lanes >> (first + count) & 1 == 1
                 && d.addresses[first + count] == d.addresses[first].wrapping_add(count as u64 * u64::from(d.bytes))
@@ -107,7 +120,14 @@ impl Core<'_> {
     ) {
         let Some(races_of) = &peers.races else { return };
         let Some(clock) = races_of.warps.get(d.warp as usize) else { return };
-        let judge = Judge { clock, by: None, touch: d.touch, bytes: d.bytes as u8, cluster_blocks: self.clusters() };
+        let judge = Judge {
+            clock,
+            by: None,
+            touch: d.touch,
+            bytes: d.bytes as u8,
+            value: d.value,
+            cluster_blocks: self.clusters(),
+        };
         let memory = self.memory;
         let mut allocation = memory.get(self.recent);
         if !allocation.is_some_and(|a| address >= a.base && address < a.end()) {
@@ -155,7 +175,14 @@ impl Core<'_> {
         let clusters = self.clusters();
         peers.with_shadow(rank, |clock, shadow| {
             let Some(clock) = clock.get(d.warp as usize) else { return };
-            let judge = Judge { clock, by: None, touch: d.touch, bytes: d.bytes as u8, cluster_blocks: clusters };
+            let judge = Judge {
+                clock,
+                by: None,
+                touch: d.touch,
+                bytes: d.bytes as u8,
+                value: d.value,
+                cluster_blocks: clusters,
+            };
             if last.0 != rank {
                 *last = (rank, shadow.group(self.group(d, clock.block, clock.tick)));
             }
@@ -176,6 +203,7 @@ impl Core<'_> {
             pc: d.pc,
             touch: d.touch,
             lands: false,
+            value: d.value,
         }
     }
 

@@ -29,8 +29,17 @@ impl Core<'_> {
         let races = peers.blocks_mut().get_mut(rank)?.races.as_mut()?;
         races.copies = true;
         let (warp, lane) = races.channel(barrier);
-        let group =
-            Group { block, warp, warps: 1, bytes: 16, tick: Group::PENDING, pc: who.pc, touch: WRITES, lands: true };
+        let group = Group {
+            block,
+            warp,
+            warps: 1,
+            bytes: 16,
+            tick: Group::PENDING,
+            pc: who.pc,
+            touch: WRITES,
+            lands: true,
+            value: 0,
+        };
         self.mark(peers, who, rank, group, &[Stretch { offset, bytes, lane, stride: 0 }])
     }
 
@@ -39,8 +48,17 @@ impl Core<'_> {
         let rank = peers.rank();
         let (block, warp) = (peers.number, who.warp as u16);
         peers.races.as_mut()?.copies = true;
-        let group =
-            Group { block, warp, warps: 1, bytes: 16, tick: Group::PENDING, pc: who.pc, touch: READS, lands: false };
+        let group = Group {
+            block,
+            warp,
+            warps: 1,
+            bytes: 16,
+            tick: Group::PENDING,
+            pc: who.pc,
+            touch: READS,
+            lands: false,
+            value: 0,
+        };
         self.mark(peers, who, rank, group, &[Stretch { offset, bytes, lane: who.lane, stride: 0 }])
     }
 
@@ -48,8 +66,17 @@ impl Core<'_> {
     pub(crate) fn mark_copy(&mut self, peers: &mut Peers, who: Actor, offset: u32, bytes: u32) -> Option<Mark> {
         let rank = peers.rank();
         let (block, warp) = (peers.number, who.warp as u16);
-        let group =
-            Group { block, warp, warps: 1, bytes: 16, tick: Group::PENDING, pc: who.pc, touch: WRITES, lands: false };
+        let group = Group {
+            block,
+            warp,
+            warps: 1,
+            bytes: 16,
+            tick: Group::PENDING,
+            pc: who.pc,
+            touch: WRITES,
+            lands: false,
+            value: 0,
+        };
         self.mark(peers, who, rank, group, &[Stretch { offset, bytes, lane: who.lane, stride: 0 }])
     }
 
@@ -60,7 +87,7 @@ impl Core<'_> {
             return;
         };
         let (block, warp) = (peers.number, who.warp as u16);
-        let group = Group { block, warp, warps: 4, bytes: 16, tick, pc: who.pc, touch: READS, lands: false };
+        let group = Group { block, warp, warps: 4, bytes: 16, tick, pc: who.pc, touch: READS, lands: false, value: 0 };
         self.mark(peers, who, rank, group, stretches);
     }
 
@@ -76,7 +103,8 @@ impl Core<'_> {
         let mut races: Vec<Race> = vec![];
         let number = peers.with_shadow(rank, |clocks, shadow| {
             let clock = clocks.get(who.warp as usize)?;
-            let judge = Judge { clock, by: Some(who.lane), touch: group.touch, bytes: 16, cluster_blocks: clusters };
+            let judge =
+                Judge { clock, by: Some(who.lane), touch: group.touch, bytes: 16, value: 0, cluster_blocks: clusters };
             let number = shadow.group(group);
             for stretch in stretches {
                 shadow.touch(number, *stretch, &mut |g, a, b| judge.order(g, a, b), &mut |g, a, _, byte| {
@@ -114,9 +142,10 @@ impl Core<'_> {
     pub(crate) fn note_line(&mut self, peers: &mut Peers, who: Actor, address: u64, bytes: usize, writes: bool) {
         let Some(clock) = peers.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)) else { return };
         let touch = if writes { WRITES } else { READS };
-        let judge = Judge { clock, by: Some(who.lane), touch, bytes: 16, cluster_blocks: self.clusters() };
+        let judge = Judge { clock, by: Some(who.lane), touch, bytes: 16, value: 0, cluster_blocks: self.clusters() };
         let (block, warp) = (clock.block, clock.warp);
-        let group = Group { block, warp, warps: 1, bytes: 16, tick: clock.tick, pc: who.pc, touch, lands: false };
+        let group =
+            Group { block, warp, warps: 1, bytes: 16, tick: clock.tick, pc: who.pc, touch, lands: false, value: 0 };
         let mut races: Vec<Race> = vec![];
         let Some(allocation) = self.memory.find(address) else { return };
         let (mut at, mut done) = (address - allocation.base, 0);

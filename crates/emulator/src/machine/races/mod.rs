@@ -14,7 +14,7 @@ mod order;
 mod report;
 mod threads;
 
-pub(crate) use access::{Deed, Race};
+pub(crate) use access::Deed;
 pub(crate) use block::{BlockRaces, ClusterRaces};
 pub(crate) use engines::Mark;
 pub(crate) use flags::Flags;

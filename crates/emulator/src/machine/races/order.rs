@@ -11,6 +11,7 @@ pub(super) struct Judge<'c> {
     pub by: Option<u32>,
     pub touch: Touch,
     pub bytes: u8,
+    pub value: u64,
     pub cluster_blocks: ClusterOf,
 }
 
@@ -79,7 +80,9 @@ impl Judge<'_> {
                 }
             }
         }
-        if self.both_strong(old) { Order::Allowed } else { Order::Race }
+        // Whoever comes last, the value is the same.
+        let silent = self.value != 0 && old.value == self.value;
+        if silent || self.both_strong(old) { Order::Allowed } else { Order::Race }
     }
 
     /// Whether both are strong, for each other, and of the same bytes.

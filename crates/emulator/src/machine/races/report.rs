@@ -67,6 +67,7 @@ impl Core<'_> {
             pc: d.pc,
             touch: d.touch,
             lands: false,
+            value: 0,
         };
         let (storage, at) = crate::machine::cell::resolve(d.space, d.addresses[second]);
         if matches!(storage, Storage::Shared | Storage::Global) {
