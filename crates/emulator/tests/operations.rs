@@ -137,7 +137,10 @@ fn integer_32() {
         "div.s32 %r9, %r1, %r2;",
         |a, b, _| if b == 0 { u32::MAX } else { (a as i32).wrapping_div(b as i32) as u32 },
     );
-    check32("rem.s32 %r9, %r1, %r2;", |a, b, _| if b == 0 { a } else { (a as i32).wrapping_rem(b as i32) as u32 });
+    check32(
+        "rem.s32 %r9, %r1, %r2;",
+        |a, b, _| if b == 0 { u32::MAX } else { (a as i32).wrapping_rem(b as i32) as u32 },
+    );
     check32("min.s32 %r9, %r1, %r2;", |a, b, _| (a as i32).min(b as i32) as u32);
     check32("max.u32 %r9, %r1, %r2;", |a, b, _| a.max(b));
     check32("abs.s32 %r9, %r1;", |a, _, _| (a as i32).unsigned_abs());
@@ -254,8 +257,8 @@ fn float_32() {
         (false, false) => a.max(b),
         _ => f32::NAN,
     });
-    check32("neg.f32 %f9, %f1;\nmov.b32 %r9, %f9;", |a, _, _| a ^ 0x8000_0000);
-    check32("abs.f32 %f9, %f1;\nmov.b32 %r9, %f9;", |a, _, _| a & 0x7fff_ffff);
+    check_f32("neg.f32 %f9, %f1;", |a, _, _| -a);
+    check_f32("abs.f32 %f9, %f1;", |a, _, _| a.abs());
     check32("copysign.f32 %f9, %f1, %f2;\nmov.b32 %r9, %f9;", |a, b, _| a & 0x8000_0000 | b & 0x7fff_ffff);
 }
 
@@ -330,7 +333,7 @@ fn halves() {
     check16("add.rn.f16 %h9, %h1, %h2;", move |a, b, _| f16(f16_to_f32(a) + f16_to_f32(b)));
     check16("mul.rn.f16 %h9, %h1, %h2;", move |a, b, _| f16(f16_to_f32(a) * f16_to_f32(b)));
     check16("sub.rn.bf16 %h9, %h1, %h2;", move |a, b, _| bf16(bf16_to_f32(a) - bf16_to_f32(b)));
-    check16("neg.bf16 %h9, %h1;", |a, _, _| a ^ 0x8000);
+    check16("neg.bf16 %h9, %h1;", move |a, _, _| bf16(-bf16_to_f32(a)));
     check32("add.rn.f16x2 %r9, %r1, %r2;", move |a, b, _| {
         let half = |s: u32| u32::from(f16(f16_to_f32((a >> s) as u16) + f16_to_f32((b >> s) as u16))) << s;
         half(0) | half(16)

@@ -9,7 +9,7 @@ mod compare;
 
 use cases::{Batch, Case, SETS, answers};
 use compare::difference;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use warpsmith_emulator::{Launch, Options, Program, System};
 use warpsmith_types::Chip;
@@ -80,6 +80,10 @@ fn the_emulator_answers_like_the_card() {
                 }
             }
         }
+        let asked: HashSet<&str> = group.iter().map(|case| case.name.as_str()).collect();
+        wrong.extend(
+            answers.keys().filter(|n| !asked.contains(n.as_str())).map(|n| format!("{n}: an answer to no case")),
+        );
         println!("{name}: {same} of {} instructions alike, {differ} known to differ", group.len());
     }
     if used.is_empty() && all.iter().all(|c| stored(c.group).is_none()) {
