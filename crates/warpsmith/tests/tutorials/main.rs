@@ -8,6 +8,10 @@
 #[allow(dead_code, reason = "a program, of which the parts are tested")]
 mod block_softmax;
 mod block_softmax_mistakes;
+#[path = "../../examples/hand_over.rs"]
+#[allow(dead_code, reason = "a program, of which the parts are tested")]
+mod hand_over;
+mod hand_over_mistakes;
 #[path = "../../examples/tiled_gemm.rs"]
 #[allow(dead_code, reason = "a program, of which the parts are tested")]
 mod tiled_gemm;
@@ -72,6 +76,20 @@ fn rows_are_normalised() {
             assert!(y.iter().zip(&e).all(|(y, e)| (f64::from(*y) - e / sum).abs() <= 1e-5 * e / sum), "{dim}");
         }
     }
+}
+
+#[test]
+fn a_table_is_handed_over() {
+    let y = hand_over::run(&device(), hand_over::right()).unwrap();
+    assert!(y.iter().enumerate().all(|(i, y)| *y == 2.0 * (hand_over::N - 1 - i) as f32), "{y:?}");
+    let device = Device::emulated(Chip::H200);
+    let wrong = |kernel| {
+        let said = hand_over::run(&device, kernel).unwrap_err().to_string();
+        vec![said.replace("tests/tutorials/../../", "")]
+    };
+    said("hand_over_relaxed.txt", "data race", &wrong(hand_over_mistakes::relaxed()));
+    said("hand_over_one_sided.txt", "data race", &wrong(hand_over_mistakes::one_sided()));
+    said("hand_over_narrow.txt", "data race", &wrong(hand_over_mistakes::narrow()));
 }
 
 #[test]
@@ -146,7 +164,7 @@ fn accesses_are_as_wide_as_the_length_allows() {
 #[test]
 fn what_the_book_includes_is_there() {
     let mut included = 0;
-    for chapter in ["vector_add.md", "block_softmax.md", "tiled_gemm.md"] {
+    for chapter in ["vector_add.md", "block_softmax.md", "tiled_gemm.md", "finding_a_race.md"] {
         let text = std::fs::read_to_string(book().join(chapter)).unwrap();
         for include in text.split("{{#include ").skip(1) {
             let path = include.split_once("}}").unwrap().0;
