@@ -1,20 +1,20 @@
-//! `cvt`: between integers and floats of all widths, with their roundings, and the packed narrow formats.
+//! `cvt`: between integers and floats of all widths, with their roundings; to and from narrow formats.
 
 use super::float::{mode_bits, rounding_of};
+use super::packed::packed_format;
 use super::{Decoder, Result};
 use crate::arithmetic::approximate::tf32;
 use crate::arithmetic::float::{Float, NAN, canonical};
-use crate::arithmetic::half::Half;
 use crate::arithmetic::integer::Int;
 use crate::arithmetic::rounding::{Format, Rounding};
-use crate::lanes::{BF16, Compute, F16, Value, map1, map2};
+use crate::lanes::{BF16, Compute, F16, Value, map1};
 use std::cmp::Ordering;
-use warpsmith_ptx::{Instruction, Operand, Type, Word};
+use warpsmith_ptx::{Instruction, Type, Word};
 use warpsmith_types::convert;
 
 const FTZ: u16 = 1;
 const SAT: u16 = 2;
-const RELU: u16 = 4;
+pub(super) const RELU: u16 = 4;
 const SATFINITE: u16 = 8;
 /// Rounding to an integral value: which way, in two bits.
 const INTEGRAL: u16 = 16;
@@ -169,7 +169,7 @@ fn int_from_float_by<S: Float>(to: Type) -> Option<Compute> {
 
 /// What happens to a float on its way to another format; exact but for the integral rounding.
 #[inline(always)]
-fn prepare<S: Float>(aux: u16, a: S) -> f64 {
+pub(super) fn prepare<S: Float>(aux: u16, a: S) -> f64 {
     let a = if aux & FTZ != 0 { a.flush() } else { a };
     let x = integral(aux, a.to_f64());
     let x = if aux & SAT != 0 { x.saturate() } else { x };
@@ -216,7 +216,7 @@ fn float_from_float<S: Float + Value>(to: Type, aux: u16) -> Option<Compute> {
 
 /// Rounds to a narrow format, with `.satfinite` and `.relu`.
 #[inline(always)]
-fn narrow(format: &Format, aux: u16, x: f64) -> u32 {
+pub(super) fn narrow(format: &Format, aux: u16, x: f64) -> u32 {
     // −0 too, as the hardware has it.
     let x = if aux & RELU != 0 && x <= 0.0 { 0.0 } else { x };
     let bits = format.round(x, rounding_of(aux));
@@ -248,7 +248,7 @@ fn cut_nan(format: &Format, x: f64) -> u32 {
 }
 
 /// The value of an 8-bit float.
-fn widen8(format: &Format, bits: u32) -> f64 {
+pub(super) fn widen8(format: &Format, bits: u32) -> f64 {
     let magnitude = bits & 0x7f;
     let mantissa_bits = format.precision - 1;
     let (exponent, mantissa) = (magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1));
@@ -261,32 +261,6 @@ fn widen8(format: &Format, bits: u32) -> f64 {
         significand * 2f64.powi(exponent as i32 - 1 + format.least - mantissa_bits as i32)
     };
     if bits & 0x80 != 0 { -value } else { value }
-}
-
-fn packed_format(ty: Type) -> Option<&'static Format> {
-    Some(match ty {
-        Type::F16x2 => &Format::F16,
-        Type::BF16x2 => &Format::BF16,
-        Type::E4M3x2 => &Format::E4M3,
-        Type::E5M2x2 => &Format::E5M2,
-        _ => return None,
-    })
-}
-
-/// Two f32 to a packed register; the first source is the upper half.
-fn pack<const FORMAT: usize>() -> Compute {
-    |r, f, m| {
-        let aux = f.aux;
-        let (format, width) = match FORMAT {
-            0 => (&Format::F16, 16),
-            1 => (&Format::BF16, 16),
-            2 => (&Format::E4M3, 8),
-            _ => (&Format::E5M2, 8),
-        };
-        map2::<u32, f32, f32>(r, f, m, |a, b| {
-            narrow(format, aux, prepare(aux, a)) << width | narrow(format, aux, prepare(aux, b))
-        });
-    }
 }
 
 impl Decoder<'_> {
@@ -373,61 +347,6 @@ impl Decoder<'_> {
         let run = run.ok_or_else(|| self.unsupported(i, ""))?;
         self.simple(i, run, to, &[from], aux)
     }
-
-    fn packed_conversion(&mut self, i: &Instruction, to: Type, from: Type, aux: u16) -> Result<()> {
-        let run: Option<Compute> = match (to, from) {
-            (Type::BF16x2, Type::F32) if aux == 0 => Some(|r, f, m| {
-                map2::<u32, f32, f32>(r, f, m, |a, b| {
-                    u32::from(convert::f32_to_bf16(a)) << 16 | u32::from(convert::f32_to_bf16(b))
-                });
-            }),
-            (Type::F16x2, Type::F32) => Some(pack::<0>()),
-            (Type::BF16x2, Type::F32) => Some(pack::<1>()),
-            (Type::E4M3x2, Type::F32) => Some(pack::<2>()),
-            (Type::E5M2x2, Type::F32) => Some(pack::<3>()),
-            _ => None,
-        };
-        if let Some(run) = run {
-            return self.simple(i, run, to, &[Type::F32; 2], aux);
-        }
-        let run: Option<Compute> = match (to, from) {
-            (Type::E4M3x2, Type::F16x2) => Some(|r, f, m| {
-                let aux = f.aux;
-                map1::<u32, u32>(r, f, m, |a| halves_to_bytes(&Format::E4M3, aux, a));
-            }),
-            (Type::E5M2x2, Type::F16x2) => Some(|r, f, m| {
-                let aux = f.aux;
-                map1::<u32, u32>(r, f, m, |a| halves_to_bytes(&Format::E5M2, aux, a));
-            }),
-            (Type::F16x2, Type::E4M3x2) => Some(|r, f, m| {
-                let aux = f.aux;
-                map1::<u32, u32>(r, f, m, |a| bytes_to_halves(&Format::E4M3, aux, a));
-            }),
-            (Type::F16x2, Type::E5M2x2) => Some(|r, f, m| {
-                let aux = f.aux;
-                map1::<u32, u32>(r, f, m, |a| bytes_to_halves(&Format::E5M2, aux, a));
-            }),
-            _ => None,
-        };
-        let run = run.ok_or_else(|| self.unsupported(i, ""))?;
-        if matches!(i.operands.first(), Some(Operand::Vector(_))) {
-            return Err(self.unsupported(i, "a vector result"));
-        }
-        self.simple(i, run, to, &[from], aux)
-    }
-}
-
-fn halves_to_bytes(format: &Format, aux: u16, a: u32) -> u32 {
-    let byte = |shift: u32| narrow(format, aux, F16((a >> shift) as u16).to_f64());
-    byte(0) | byte(16) << 8
-}
-
-fn bytes_to_halves(format: &Format, aux: u16, a: u32) -> u32 {
-    let half = |shift: u32| {
-        let x = F16::round(widen8(format, a >> shift & 0xff));
-        u32::from(if aux & RELU != 0 { x.relu() } else { x }.bits())
-    };
-    half(0) | half(8) << 16
 }
 
 #[cfg(test)]

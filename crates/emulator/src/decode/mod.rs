@@ -22,6 +22,7 @@ mod memory;
 mod mixed;
 mod moves;
 mod operands;
+mod packed;
 mod product;
 mod tensor_maps;
 mod tiny;
