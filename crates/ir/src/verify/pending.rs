@@ -51,7 +51,7 @@ impl Verifier<'_> {
 }
 
 /// What a product does with a register: an accumulator's shape and element, or nothing for A.
-type Part = Option<(Modifier, usize)>;
+type Part = Option<(Modifier, u32)>;
 
 #[derive(Clone, Copy, PartialEq)]
 struct Owner {
@@ -149,6 +149,9 @@ impl Walk {
 
     /// Leaves what may be owned when a trip begins or ends; gives what may be where the loop is left.
     fn repeat(&mut self, body: &Block, state: &mut State) -> Option<State> {
+        if is_idle(body) {
+            return is_left(body).then(|| state.clone());
+        }
         let mut left = None;
         for _ in 0..MAX_WALKS {
             self.loops.push(Jumps::default());
@@ -194,7 +197,7 @@ impl Walk {
             let Slot::Vector(parts) = operand else { continue };
             for (element, slot) in parts.iter().enumerate() {
                 let Slot::Register(r) = slot else { continue };
-                let part = shape.filter(|_| i == 0).map(|shape| (shape, element));
+                let part = shape.filter(|_| i == 0).map(|shape| (shape, element as u32));
                 if state.owner(*r).is_some_and(|owner| owner.part != part) {
                     self.touch(*r, inst.location, state);
                 }
@@ -219,6 +222,24 @@ impl Walk {
 
 fn is_product(op: &Op) -> bool {
     matches!(op, Op::Machine(machine) if machine.opcode == Opcode::Wgmma && machine.has(Word::MmaAsync))
+}
+
+/// Whether a block leaves all registers alone, and all products.
+fn is_idle(block: &Block) -> bool {
+    block.iter().all(|inst| match &inst.op {
+        Op::Get(_) | Op::Set(_) => false,
+        Op::Machine(machine) => machine.opcode != Opcode::Wgmma && !machine.has_registers(),
+        op => op.blocks().all(is_idle),
+    })
+}
+
+/// Whether a loop of this body may be left from inside.
+fn is_left(body: &Block) -> bool {
+    body.iter().any(|inst| match &inst.op {
+        Op::BreakIf => true,
+        Op::If { then, otherwise, .. } => is_left(then) || is_left(otherwise),
+        _ => false,
+    })
 }
 
 /// Whether a product starts in a block.

@@ -76,11 +76,15 @@ struct State {
 }
 
 impl State {
-    fn join(&mut self, other: &State) {
+    /// Where two ways meet. Whether it became more.
+    fn join(&mut self, other: &State) -> bool {
+        let mut grew = other.exited.map(|e| e.0) > self.exited.map(|e| e.0);
         for (a, b) in self.registers.iter_mut().zip(&other.registers) {
+            grew |= *b > *a;
             *a = (*a).max(*b);
         }
         self.exit(other.exited);
+        grew
     }
 
     fn exit(&mut self, exited: Option<(Level, LocationId)>) {
@@ -217,7 +221,9 @@ impl Walk<'_> {
             continued.extend(self.controls.drain(own + 1..));
             written.iter_mut().zip(&inside.written).for_each(|(a, b)| *a |= b);
             match &mut after {
-                Some(after) => after.join(&inside),
+                Some(after) => {
+                    after.join(&inside);
+                }
                 None => after = Some(inside),
             }
         }
@@ -253,15 +259,16 @@ impl Walk<'_> {
             inside.join(again);
         }
         inside.meet(continued, &written);
-        state.join(&inside);
+        let grew = state.join(&inside);
         let known = &mut self.loops[id];
-        let grew = known.back.as_ref().is_none_or(|back| {
+        let more = known.back.as_ref().map_or(grew, |back| {
             let more = back.registers.iter().zip(&state.registers).any(|(a, b)| b > a);
             more || state.exited.map(|e| e.0) > back.exited.map(|e| e.0)
         });
-        if grew {
+        // Where its end is as its beginning, another walk would see the same.
+        self.changed |= more;
+        if more {
             known.back = Some(state.inside());
-            self.changed = true;
         }
         if let Some(left) = frame.and_then(|f| f.left) {
             state.join(&left);
@@ -280,7 +287,9 @@ impl Walk<'_> {
         }
         if let Some(frame) = self.frames.last_mut() {
             match &mut frame.left {
-                Some(left) => left.join(state),
+                Some(left) => {
+                    left.join(state);
+                }
                 None => frame.left = Some(state.clone()),
             }
         }
@@ -291,7 +300,9 @@ impl Walk<'_> {
         let condition = self.levels.of_all(&inst.args).of_condition();
         let Some(frame) = self.frames.last_mut() else { return };
         match &mut frame.again {
-            Some(again) => again.join(state),
+            Some(again) => {
+                again.join(state);
+            }
             None => frame.again = Some(state.clone()),
         }
         let control = frame.control;
