@@ -14,7 +14,6 @@ use crate::kernel::{Block, Inst, LocationId, RegisterId};
 use crate::machine::{Immediate, Machine, Modifier, Opcode, Slot, Word};
 use crate::op::Op;
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
 /// Walks of one loop. More than any program takes: what a walk changes gets fewer each time.
 const MAX_WALKS: usize = 64;
@@ -191,24 +190,26 @@ impl Walk {
 
     fn product(&mut self, inst: &Inst, machine: &Machine, state: &mut State) {
         let shape = machine.modifiers.iter().copied().find(|m| m.name().starts_with("m64"));
-        let mut owned: SmallVec<[(RegisterId, Part); 8]> = SmallVec::new();
         // The accumulator comes first; what registers follow are A's.
-        for (i, operand) in machine.operands.iter().take(2).enumerate() {
-            let Slot::Vector(parts) = operand else { continue };
-            for (element, slot) in parts.iter().enumerate() {
-                let Slot::Register(r) = slot else { continue };
-                let part = shape.filter(|_| i == 0).map(|shape| (shape, element as u32));
-                if state.owner(*r).is_some_and(|owner| owner.part != part) {
-                    self.touch(*r, inst.location, state);
+        let each = |see: &mut dyn FnMut(RegisterId, Part)| {
+            for (i, operand) in machine.operands.iter().take(2).enumerate() {
+                let Slot::Vector(parts) = operand else { continue };
+                for (element, slot) in parts.iter().enumerate() {
+                    let Slot::Register(r) = slot else { continue };
+                    see(*r, shape.filter(|_| i == 0).map(|shape| (shape, element as u32)));
                 }
-                owned.push((*r, part));
             }
-        }
-        for (r, part) in owned {
+        };
+        each(&mut |r, part| {
+            if state.owner(r).is_some_and(|owner| owner.part != part) {
+                self.touch(r, inst.location, state);
+            }
+        });
+        each(&mut |r, part| {
             if let Some(owner) = state.owned.get_mut(r.0 as usize) {
                 *owner = Some(Owner { part, age: OPEN, at: inst.location });
             }
-        }
+        });
     }
 
     fn touch(&mut self, register: RegisterId, at: LocationId, state: &State) {

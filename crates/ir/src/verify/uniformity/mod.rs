@@ -325,10 +325,14 @@ impl Walk<'_> {
 
     /// Something that all threads of the block must come to.
     fn whole_block(&mut self, inst: &Inst, state: &State) {
-        let name = inst.op.label();
+        // A name is made where there is something to say.
+        let name = || inst.op.label();
         if let Some(control) = self.controls.iter().find(|c| c.level > Level::Block && !c.balanced) {
             self.problems.push(Problem {
-                message: format!("this `{name}` waits for all threads of the block, and not all of them come to it"),
+                message: format!(
+                    "this `{}` waits for all threads of the block, and not all of them come to it",
+                    name()
+                ),
                 at: inst.location,
                 note: differs(control.level),
                 because: control.at,
@@ -338,7 +342,7 @@ impl Walk<'_> {
             && level > Level::Block
         {
             self.problems.push(Problem {
-                message: format!("this `{name}` waits for all threads of the block, and some may have exited"),
+                message: format!("this `{}` waits for all threads of the block, and some may have exited", name()),
                 at: inst.location,
                 note: "here they exit",
                 because: at,
@@ -349,10 +353,10 @@ impl Walk<'_> {
 
     /// Something that all threads of a warp must come to.
     fn whole_warp(&mut self, inst: &Inst, state: &State) {
-        let name = inst.op.label();
+        let name = || inst.op.label();
         if let Some(control) = self.controls.iter().find(|c| c.level > Level::Warp) {
             self.problems.push(Problem {
-                message: format!("`{name}` needs all threads of a warp together, and not all of them come to it"),
+                message: format!("`{}` needs all threads of a warp together, and not all of them come to it", name()),
                 at: inst.location,
                 note: differs(control.level),
                 because: control.at,
@@ -362,7 +366,7 @@ impl Walk<'_> {
             && level > Level::Warp
         {
             self.problems.push(Problem {
-                message: format!("`{name}` needs all threads of a warp together, and some may have exited"),
+                message: format!("`{}` needs all threads of a warp together, and some may have exited", name()),
                 at: inst.location,
                 note: "here they exit",
                 because: at,
