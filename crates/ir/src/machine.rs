@@ -103,6 +103,16 @@ impl Slot {
         Slot::Pair(Box::new(first), Box::new(second))
     }
 
+    /// Whether it is, or has inside, a mutable register.
+    fn has_register(&self) -> bool {
+        match self {
+            Slot::Register(_) => true,
+            Slot::Vector(parts) | Slot::Address { coordinates: parts, .. } => parts.iter().any(Slot::has_register),
+            Slot::Pair(a, b) => a.has_register() || b.has_register(),
+            _ => false,
+        }
+    }
+
     /// It, and every slot inside.
     pub fn each(&self, see: &mut impl FnMut(&Slot)) {
         see(self);
@@ -220,26 +230,31 @@ impl Machine {
 
     /// Whether it may be dropped when nobody reads its results.
     pub fn is_removable(&self) -> bool {
-        self.effect() == Effect::None && !self.has_registers()
+        !self.has_registers() && self.effect() == Effect::None
     }
 
     /// Whether it names a mutable register.
     pub(crate) fn has_registers(&self) -> bool {
-        let mut has = false;
-        self.each_register(|_| has = true);
-        has
+        self.operands.iter().any(Slot::has_register)
     }
 
     /// The forms that have these modifiers, in the table's order.
     fn family<T>(&self, see: impl FnOnce(&[&'static Form]) -> T) -> T {
-        type Families = FxHashMap<(Opcode, SmallVec<[Modifier; 6]>), SmallVec<[&'static Form; 2]>>;
+        type Families = FxHashMap<SmallVec<[Modifier; 6]>, SmallVec<[&'static Form; 2]>>;
         // Passes ask often, and the rows of one opcode are many.
-        thread_local!(static FAMILIES: RefCell<Families> = RefCell::default());
-        FAMILIES.with_borrow_mut(|families| {
-            let forms = families.entry((self.opcode, self.modifiers.clone())).or_insert_with(|| {
-                forms_of(self.opcode).iter().copied().filter(|f| f.takes_modifiers(&self.modifiers)).collect()
-            });
-            see(forms)
+        thread_local!(static FAMILIES: RefCell<Vec<Families>> = RefCell::default());
+        FAMILIES.with_borrow_mut(|by_opcode| {
+            let opcode = self.opcode as usize;
+            if by_opcode.len() <= opcode {
+                by_opcode.resize_with(opcode + 1, Families::default);
+            }
+            let families = &mut by_opcode[opcode];
+            if let Some(forms) = families.get(&self.modifiers[..]) {
+                return see(forms);
+            }
+            let forms: SmallVec<[&'static Form; 2]> =
+                forms_of(self.opcode).iter().copied().filter(|f| f.takes_modifiers(&self.modifiers)).collect();
+            see(families.entry(self.modifiers.clone()).or_insert(forms))
         })
     }
 

@@ -5,23 +5,22 @@ use super::{LowerError, Lowering};
 use crate::kernel::{Inst, RegisterId};
 use crate::machine::{Machine, Places, Slot, operand};
 use crate::types::Type;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use warpsmith_ptx as ptx;
 use warpsmith_ptx::table::{Form, Lanes, OperandForm, Role, Shape, resolve};
-use warpsmith_ptx::{Instruction, Opcode as O, Operand, Type as T};
+use warpsmith_ptx::{Instruction, Modifier, Opcode as O, Operand, Type as T};
 
 impl Lowering<'_> {
     pub(super) fn machine(&mut self, inst: &Inst, machine: &Machine) -> Result<(), LowerError> {
-        // Which form it is depends on the kinds of the operands, and which constants may stay such, on the form.
-        let probe = machine.probe();
-        // The verifier has seen that there is one.
-        let Ok((form, bound)) = machine.bind(&probe) else { return Ok(()) };
-        self.require_form(inst, form, &probe, || format!("`{machine}`"))?;
+        // The verifier has seen that there is a form.
+        let Some(plan) = self.plan(inst, machine)? else { return Ok(()) };
         let mut instruction = Instruction::new(machine.opcode, machine.modifiers.iter().copied(), []);
         let mut after = vec![];
-        for (slot, (form, _)) in machine.operands.iter().zip(&bound) {
-            let literal = literal_type(form, &probe).filter(|_| !matches!(slot, Slot::Vector(_)));
+        for (slot, planned) in machine.operands.iter().zip(plan) {
+            let literal = planned.literal.filter(|_| !matches!(slot, Slot::Vector(_)));
             let place = operand(slot, &mut Real { out: &mut self.out, inst, literal });
-            let place = if is_byte(form, &probe) { self.byte(place, form.role, &mut after) } else { place };
+            let place = if planned.byte { self.byte(place, planned.role, &mut after) } else { place };
             instruction.operands.push(place);
         }
         if let Some(guard) = machine.guard {
@@ -31,6 +30,27 @@ impl Lowering<'_> {
         self.out.push(instruction);
         after.into_iter().for_each(|i| self.out.push(i));
         Ok(())
+    }
+
+    /// What its operands may be. Which form it is depends on their kinds, and which constants may stay such, on the form.
+    fn plan(&mut self, inst: &Inst, machine: &Machine) -> Result<Option<Plan>, LowerError> {
+        let key = kinds(machine).map(|kinds| (machine.opcode, machine.modifiers.clone(), kinds));
+        if let Some(plan) = key.as_ref().and_then(|key| self.plans.get(key)) {
+            return Ok(Some(plan.clone()));
+        }
+        let probe = machine.probe();
+        let Ok((form, bound)) = machine.bind(&probe) else { return Ok(None) };
+        self.require_form(inst, form, &probe, || format!("`{machine}`"))?;
+        let planned = |form: &OperandForm| Planned {
+            literal: literal_type(form, &probe),
+            byte: is_byte(form, &probe),
+            role: form.role,
+        };
+        let plan: Plan = bound.iter().map(|(form, _)| planned(form)).collect();
+        if let Some(key) = key {
+            self.plans.insert(key, plan.clone());
+        }
+        Ok(Some(plan))
     }
 
     /// A register of 8 bits, which only these conversions take, for one of 16, in which our bytes are.
@@ -72,6 +92,44 @@ impl Lowering<'_> {
         let at = self.kernel.location(inst.location).cloned();
         Err(LowerError::Unsupported { what: what(), needs: form.floor(instruction).1, target: self.target, at })
     }
+}
+
+/// What instructions of the same words and kinds of operands came to: unrolled loops repeat them.
+pub(super) type Plans = FxHashMap<(O, SmallVec<[Modifier; 6]>, SmallVec<[Kind; 6]>), Plan>;
+
+pub(super) type Plan = SmallVec<[Planned; 6]>;
+
+/// What an operand may be.
+#[derive(Clone, Copy)]
+pub(super) struct Planned {
+    /// The type of a literal in its place.
+    literal: Option<T>,
+    /// Whether it is a register of exactly 8 bits.
+    byte: bool,
+    role: Role,
+}
+
+/// An operand without what it names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Register,
+    Immediate,
+    Address,
+    /// That many registers.
+    Vector(usize),
+}
+
+/// The kinds of its operands; `None` where a form may look at more than these.
+fn kinds(machine: &Machine) -> Option<SmallVec<[Kind; 6]>> {
+    let register = |slot: &Slot| matches!(slot, Slot::Result(_) | Slot::Arg(_) | Slot::Register(_));
+    let kind = |slot: &Slot| match slot {
+        slot if register(slot) => Some(Kind::Register),
+        Slot::Immediate(_) => Some(Kind::Immediate),
+        Slot::Address { coordinates, .. } if coordinates.is_empty() => Some(Kind::Address),
+        Slot::Vector(parts) if parts.iter().all(register) => Some(Kind::Vector(parts.len())),
+        _ => None,
+    };
+    machine.operands.iter().map(kind).collect()
 }
 
 /// Whether an operand is a register of exactly 8 bits.

@@ -33,6 +33,7 @@ use crate::kernel::{Block, Inst, Kernel};
 use crate::op::Op;
 use crate::verify::verify;
 use builder::Builder;
+use machine::Plans;
 use warpsmith_ptx::Module;
 use warpsmith_types::{Location, Report, Target};
 
@@ -103,7 +104,8 @@ pub(crate) fn lower_verified(kernel: &Kernel, options: &LowerOptions) -> Result<
     if bytes > limit {
         return Err(LowerError::Shared { bytes, limit, target: options.target });
     }
-    let mut lowering = Lowering { kernel, target: options.target, out: Builder::new(kernel, options) };
+    let out = Builder::new(kernel, options);
+    let mut lowering = Lowering { kernel, target: options.target, out, plans: Plans::default() };
     lowering.declare()?;
     lowering.block(&kernel.body)?;
     lowering.finish();
@@ -123,6 +125,7 @@ struct Lowering<'k> {
     kernel: &'k Kernel,
     target: Target,
     out: Builder,
+    plans: Plans,
 }
 
 impl Lowering<'_> {

@@ -8,14 +8,30 @@
 
 use super::bounds::Counters;
 use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
-use crate::kernel::{Inst, Kernel, Value};
+use crate::kernel::{Block, Inst, Kernel, Value};
 use crate::op::{Binary, Op};
 use crate::types::Type;
 
 /// Folds constants of a verified kernel into offsets. What computed them is left behind, for
 /// [`Pass::Dead`](super::Pass::Dead); bases that became equal are for [`Pass::Number`](super::Pass::Number) to merge.
 pub(super) fn address(kernel: &mut Kernel) {
-    rewrite(kernel, &mut Address::default());
+    if computes(&kernel.body, &mut vec![false; kernel.values.len()]) {
+        rewrite(kernel, &mut Address::default());
+    }
+}
+
+/// Whether an access has an address that is computed as [`Part`] knows; `sums` are the values so computed.
+fn computes(block: &Block, sums: &mut [bool]) -> bool {
+    block.iter().any(|inst| {
+        match inst.op {
+            Op::Load { .. } | Op::Store { .. } => return sums[inst.args[0].0 as usize],
+            Op::Binary(Binary::Add | Binary::Mul | Binary::Shl | Binary::MulWide) | Op::Convert => {
+                inst.results.iter().for_each(|v| sums[v.0 as usize] = true);
+            }
+            _ => {}
+        }
+        inst.op.blocks().any(|b| computes(b, sums))
+    })
 }
 
 /// How far into an address to look.

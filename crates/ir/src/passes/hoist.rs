@@ -24,33 +24,36 @@ struct Hoist<'k> {
 
 impl Hoist<'_> {
     fn block(&mut self, block: &mut Block, depth: u32) {
-        let mut out = Block::with_capacity(block.len());
-        for mut inst in block.drain(..) {
+        // What leaves the loops of this block, with the place of each loop.
+        let mut moved: Vec<(usize, Block)> = vec![];
+        for (i, inst) in block.iter_mut().enumerate() {
             self.define(&inst.results, depth);
+            let mut before = Block::new();
             match &mut inst.op {
                 Op::For { index, body, .. } => {
                     self.define(&[*index], depth + 1);
-                    self.repeat(body, depth, &mut out);
+                    self.repeat(body, depth, &mut before);
                 }
-                Op::Loop { body } => self.repeat(body, depth, &mut out),
+                Op::Loop { body } => self.repeat(body, depth, &mut before),
                 op => op.blocks_mut().for_each(|b| self.block(b, depth)),
             }
-            out.push(inst);
+            if !before.is_empty() {
+                moved.push((i, before));
+            }
         }
-        *block = out;
+        insert(block, moved);
     }
 
     /// A loop's body; what leaves it goes to `before`.
     fn repeat(&mut self, body: &mut Block, depth: u32, before: &mut Block) {
         self.block(body, depth + 1);
-        for inst in std::mem::take(body) {
-            if self.is_invariant(&inst, depth) {
+        before.extend(body.extract_if(.., |inst| {
+            let moves = self.is_invariant(inst, depth);
+            if moves {
                 self.define(&inst.results, depth);
-                before.push(inst);
-            } else {
-                body.push(inst);
             }
-        }
+            moves
+        }));
     }
 
     fn is_invariant(&self, inst: &Inst, depth: u32) -> bool {
@@ -68,4 +71,21 @@ impl Hoist<'_> {
             }
         }
     }
+}
+
+/// Puts instructions before others, by their places.
+fn insert(block: &mut Block, moved: Vec<(usize, Block)>) {
+    if moved.is_empty() {
+        return;
+    }
+    let more: usize = moved.iter().map(|(_, before)| before.len()).sum();
+    let mut out = Block::with_capacity(block.len() + more);
+    let mut moved = moved.into_iter().peekable();
+    for (i, inst) in block.drain(..).enumerate() {
+        if let Some((_, mut before)) = moved.next_if(|(at, _)| *at == i) {
+            out.append(&mut before);
+        }
+        out.push(inst);
+    }
+    *block = out;
 }

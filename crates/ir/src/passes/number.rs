@@ -7,95 +7,131 @@ use super::fold::floats::has_one_nan;
 use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
 use crate::access::{Access, AccessKind};
 use crate::inline::Inline;
-use crate::kernel::{Inst, Kernel, Value};
+use crate::kernel::{Inst, Kernel, SharedId, Value};
 use crate::machine::Machine;
-use crate::op::{Binary, Op, Space};
+use crate::op::{Binary, Op, Space, Special};
 use crate::types::Type;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 
 /// Removes repeated computations from a verified kernel.
 pub(super) fn number(kernel: &mut Kernel) {
     rewrite(kernel, &mut Number::default());
 }
 
-type Results = SmallVec<[Value; 1]>;
-
 #[derive(Default)]
 struct Number {
-    known: FxHashMap<Key, Results>,
+    /// Operations so far, by hash.
+    known: FxHashMap<u64, SmallVec<[Known; 1]>>,
     /// What each open inner block has added.
-    scopes: Vec<Vec<Key>>,
+    scopes: Vec<Vec<u64>>,
 }
 
-/// An operation: its word, what else tells it apart, operands, result types.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
-    name: &'static str,
-    detail: (u64, i32, u64),
+/// An operation that has been computed.
+struct Known {
+    op: Word,
     args: SmallVec<[Value; 3]>,
-    types: SmallVec<[Type; 4]>,
-    words: Words,
-    access: Option<Access>,
+    results: SmallVec<[Value; 1]>,
 }
 
-/// What instructions of PTX say in words.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Words {
-    None,
+/// What tells an operation apart besides operands and result types.
+#[derive(PartialEq, Eq, Hash)]
+enum Word {
+    Const(u64),
+    Param(u32),
+    Special(Special),
+    Shared(SharedId),
+    Load(i32, Option<u64>, Access),
+    /// Those that have nothing but a name.
+    Named(&'static str),
     Machine(Box<Machine>),
     Inline(Box<Inline>),
 }
 
-impl Key {
-    fn new(rw: &Rewriter<'_>, inst: &Inst) -> Option<Key> {
-        let detail = match &inst.op {
-            Op::Const(bits) => (*bits, 0, 0),
-            Op::Param(i) => ((*i).into(), 0, 0),
-            Op::Special(s) if !s.is_volatile() => (*s as u64, 0, 0),
-            Op::SharedAddress(id) => (id.0.into(), 0, 0),
+/// The same of an operation that is only looked at.
+#[derive(PartialEq, Eq, Hash)]
+enum Seen<'a> {
+    Word(Word),
+    Machine(&'a Machine),
+    Inline(&'a Inline),
+}
+
+impl Seen<'_> {
+    /// `None` for what may not be merged.
+    fn new(op: &Op) -> Option<Seen<'_>> {
+        Some(Seen::Word(match op {
+            Op::Const(bits) => Word::Const(*bits),
+            Op::Param(i) => Word::Param(*i),
+            Op::Special(s) if !s.is_volatile() => Word::Special(*s),
+            Op::SharedAddress(id) => Word::Shared(*id),
             Op::Load { space: Space::Global, offset, fill, access } if access.kind == AccessKind::ReadOnly => {
-                (fill.is_some().into(), *offset, fill.unwrap_or_default())
+                Word::Load(*offset, *fill, *access)
             }
-            op if op.is_pure() => (0, 0, 0),
+            Op::Machine(machine) => return machine.is_pure().then_some(Seen::Machine(machine)),
+            Op::Inline(inline) => return op.is_pure().then_some(Seen::Inline(inline)),
+            op if op.is_pure() => Word::Named(op.name()),
             _ => return None,
-        };
-        let mut args = inst.args.clone();
-        // `min` and `max` are left alone: which of two zeros or NaNs they give may depend on the order.
-        let commutes = matches!(
-            inst.op,
-            Op::Binary(
-                Binary::Add | Binary::Mul | Binary::MulHi | Binary::MulWide | Binary::And | Binary::Or | Binary::Xor
-            )
-        );
-        // So may which of two NaNs of f64.
-        if commutes && args.iter().all(|&v| has_one_nan(rw.type_of(v))) {
-            args.sort_unstable();
-        }
-        let types = inst.results.iter().map(|&v| rw.type_of(v)).collect();
-        let words = match &inst.op {
-            Op::Machine(machine) => Words::Machine(machine.clone()),
-            Op::Inline(inline) => Words::Inline(inline.clone()),
-            _ => Words::None,
-        };
-        Some(Key { name: inst.op.name(), detail, args, types, words, access: inst.access() })
+        }))
     }
+
+    fn is(&self, word: &Word) -> bool {
+        match (self, word) {
+            (Seen::Word(seen), word) => seen == word,
+            (Seen::Machine(seen), Word::Machine(machine)) => **seen == **machine,
+            (Seen::Inline(seen), Word::Inline(inline)) => **seen == **inline,
+            _ => false,
+        }
+    }
+
+    fn into_word(self) -> Word {
+        match self {
+            Seen::Word(word) => word,
+            Seen::Machine(machine) => Word::Machine(Box::new(machine.clone())),
+            Seen::Inline(inline) => Word::Inline(Box::new(inline.clone())),
+        }
+    }
+}
+
+/// The operands, sorted where their order does not matter.
+fn operands(rw: &Rewriter<'_>, inst: &Inst) -> SmallVec<[Value; 3]> {
+    let mut args = inst.args.clone();
+    // `min` and `max` are left alone: which of two zeros or NaNs they give may depend on the order.
+    let commutes = matches!(
+        inst.op,
+        Op::Binary(
+            Binary::Add | Binary::Mul | Binary::MulHi | Binary::MulWide | Binary::And | Binary::Or | Binary::Xor
+        )
+    );
+    // So may which of two NaNs of f64.
+    if commutes && args.iter().all(|&v| has_one_nan(rw.type_of(v))) {
+        args.sort_unstable();
+    }
+    args
 }
 
 impl Rule for Number {
     fn apply(&mut self, rw: &mut Rewriter<'_>, inst: Inst) -> Outcome {
-        let Some(key) = Key::new(rw, &inst) else { return Outcome::Keep(inst) };
-        if let Some(earlier) = self.known.get(&key) {
-            for (&v, &w) in inst.results.iter().zip(earlier) {
+        let Some(seen) = Seen::new(&inst.op) else { return Outcome::Keep(inst) };
+        let args = operands(rw, &inst);
+        let mut hasher = FxHasher::default();
+        (&seen, &args).hash(&mut hasher);
+        inst.results.iter().for_each(|&v| rw.type_of(v).hash(&mut hasher));
+        let hash = hasher.finish();
+        let known = self.known.entry(hash).or_default();
+        let types = |results: &[Value]| -> SmallVec<[Type; 4]> { results.iter().map(|&v| rw.type_of(v)).collect() };
+        let same = |k: &&Known| k.args == args && seen.is(&k.op) && types(&k.results) == types(&inst.results);
+        if let Some(earlier) = known.iter().find(same) {
+            for (&v, &w) in inst.results.iter().zip(&earlier.results) {
                 rw.replace(v, w);
             }
             return Outcome::Done;
         }
         // What the outermost block computes stays known to the end.
         if let Some(scope) = self.scopes.last_mut() {
-            scope.push(key.clone());
+            scope.push(hash);
         }
-        self.known.insert(key, inst.results.clone());
+        known.push(Known { op: seen.into_word(), args, results: inst.results.clone() });
         Outcome::Keep(inst)
     }
 
@@ -104,8 +140,11 @@ impl Rule for Number {
     }
 
     fn leave(&mut self) {
-        for key in self.scopes.pop().unwrap_or_default() {
-            self.known.remove(&key);
+        // The last that came with a hash goes first.
+        for hash in self.scopes.pop().unwrap_or_default().iter().rev() {
+            if let Some(known) = self.known.get_mut(hash) {
+                known.pop();
+            }
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn rewrite(kernel: &mut Kernel, rule: &mut impl Rule) {
     let mut rewriter = Rewriter {
         kernel,
         alias: (0..values as u32).map(Value).collect(),
-        definitions: vec![None; values],
+        definitions: (0..values).map(|_| None).collect(),
         out: Vec::with_capacity(body.len()),
         at: LocationId::NONE,
     };

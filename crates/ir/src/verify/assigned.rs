@@ -11,6 +11,9 @@ impl Verifier<'_> {
     pub(super) fn assigned(&mut self) {
         let mut exempt = vec![false; self.kernel.registers.len()];
         accumulators(&self.kernel.body, &mut exempt);
+        if exempt.iter().all(|exempt| *exempt) {
+            return;
+        }
         let mut walk = Walk { breaks: vec![], reported: exempt, found: vec![] };
         walk.block(&self.kernel.body, &mut vec![false; self.kernel.registers.len()]);
         for (r, at) in walk.found {
@@ -85,7 +88,7 @@ impl Walk {
 
     fn machine(&mut self, inst: &Inst, machine: &Machine, written: &mut [bool]) {
         let mut settled = true;
-        machine.each_slot(|s| settled &= !matches!(s, Slot::Register(r) if !self.reported[r.0 as usize]));
+        machine.each_register(|r| settled &= self.reported[r.0 as usize]);
         if settled {
             return;
         }

@@ -3,6 +3,7 @@
 use crate::kernel::{Kernel, RegisterId};
 use crate::machine::{Machine, Opcode, PtxType, Slot};
 use crate::types::Type;
+use smallvec::SmallVec;
 use warpsmith_ptx as ptx;
 use warpsmith_ptx::Instruction;
 use warpsmith_ptx::table::{OperandForm, Role, Shape, ValueForm};
@@ -28,11 +29,15 @@ pub(super) fn check(kernel: &Kernel, machine: &Machine, args: &[Type], results: 
     Ok(())
 }
 
+/// How often something is named.
+type Counts = SmallVec<[u32; 8]>;
+
 /// Every result stands at one operand, every operand at one or more, and all that is named is there.
 fn references(kernel: &Kernel, machine: &Machine, args: &[Type], results: &[Type]) -> Result<(), String> {
-    let (mut defined, mut read) = (vec![0; results.len()], vec![0; args.len()]);
+    let zeros = |n| SmallVec::from_elem(0, n);
+    let (mut defined, mut read): (Counts, Counts) = (zeros(results.len()), zeros(args.len()));
     let mut missing = None;
-    let mut count = |counts: &mut Vec<u32>, i: u8, what: &str| match counts.get_mut(usize::from(i)) {
+    let mut count = |counts: &mut Counts, i: u8, what: &str| match counts.get_mut(usize::from(i)) {
         Some(n) => *n += 1,
         None => missing = Some(format!("`{machine}` names {what} {i} and has {}", counts.len())),
     };

@@ -45,10 +45,11 @@ mod tests;
 pub use unused::warnings;
 
 use crate::kernel::{Block, Inst, Kernel, LocationId, Value};
-use crate::machine::{Machine, Slot};
+use crate::machine::{Machine, Opcode};
 use crate::op::{Op, Space};
 use crate::types::{Type, memory};
 use alignment::Alignment;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use warpsmith_types::{Diagnostic, Location, Report};
 
@@ -73,7 +74,7 @@ pub fn verify(kernel: &Kernel) -> Result<(), Report> {
         alignment: Alignment::new(kernel),
         loops: 0,
         diagnostics: vec![],
-        last: None,
+        right: FxHashMap::default(),
     };
     verifier.declarations();
     if verifier.collect(&kernel.body, 0) {
@@ -112,9 +113,15 @@ struct Verifier<'k> {
     /// Loops around the instruction at hand.
     loops: usize,
     diagnostics: Vec<Diagnostic>,
-    /// The last instruction of PTX that was right, with the types of its operands and results: products repeat.
-    last: Option<(&'k Machine, Types, Types)>,
+    /// The last instructions of PTX that were right, by opcode and operands: unrolled loops repeat them.
+    right: FxHashMap<(Opcode, usize), SmallVec<[Right<'k>; 2]>>,
 }
+
+/// An instruction of PTX that was right, with the types of its operands and results.
+type Right<'k> = (&'k Machine, Types, Types);
+
+/// How many of one opcode are remembered.
+const MAX_RIGHT: usize = 8;
 
 /// Types of operands or results.
 type Types = SmallVec<[Type; 4]>;
@@ -233,8 +240,9 @@ impl<'k> Verifier<'k> {
     fn signature(&mut self, inst: &'k Inst) -> bool {
         let types = |values: &[Value]| values.iter().map(|&v| self.kernel.type_of(v)).collect::<Types>();
         let (args, results) = (types(&inst.args), types(&inst.results));
-        if let (Op::Machine(machine), Some((last, last_args, last_results))) = (&inst.op, &self.last)
-            && (&**machine, &args, &results) == (last, last_args, last_results)
+        if let Op::Machine(machine) = &inst.op
+            && let Some(right) = self.right.get(&(machine.opcode, machine.operands.len()))
+            && right.iter().any(|(known, a, r)| (a, r) == (&args, &results) && **known == **machine)
         {
             return true;
         }
@@ -254,10 +262,12 @@ impl<'k> Verifier<'k> {
             },
         };
         let Some(problem) = problem else {
-            if let Op::Machine(machine) = &inst.op
-                && machine.operands.iter().any(|slot| matches!(slot, Slot::Vector(_)))
-            {
-                self.last = Some((machine, args, results));
+            if let Op::Machine(machine) = &inst.op {
+                let right = self.right.entry((machine.opcode, machine.operands.len())).or_default();
+                if right.len() == MAX_RIGHT {
+                    right.remove(0);
+                }
+                right.push((machine, args, results));
             }
             return true;
         };

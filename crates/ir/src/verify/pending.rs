@@ -14,7 +14,6 @@ use crate::kernel::{Block, Inst, LocationId, RegisterId};
 use crate::machine::{Immediate, Machine, Modifier, Opcode, Slot, Word};
 use crate::op::Op;
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
 /// Walks of one loop. More than any program takes: what a walk changes gets fewer each time.
 const MAX_WALKS: usize = 64;
@@ -51,7 +50,7 @@ impl Verifier<'_> {
 }
 
 /// What a product does with a register: an accumulator's shape and element, or nothing for A.
-type Part = Option<(Modifier, usize)>;
+type Part = Option<(Modifier, u32)>;
 
 #[derive(Clone, Copy, PartialEq)]
 struct Owner {
@@ -149,6 +148,9 @@ impl Walk {
 
     /// Leaves what may be owned when a trip begins or ends; gives what may be where the loop is left.
     fn repeat(&mut self, body: &Block, state: &mut State) -> Option<State> {
+        if is_idle(body) {
+            return is_left(body).then(|| state.clone());
+        }
         let mut left = None;
         for _ in 0..MAX_WALKS {
             self.loops.push(Jumps::default());
@@ -188,24 +190,26 @@ impl Walk {
 
     fn product(&mut self, inst: &Inst, machine: &Machine, state: &mut State) {
         let shape = machine.modifiers.iter().copied().find(|m| m.name().starts_with("m64"));
-        let mut owned: SmallVec<[(RegisterId, Part); 8]> = SmallVec::new();
         // The accumulator comes first; what registers follow are A's.
-        for (i, operand) in machine.operands.iter().take(2).enumerate() {
-            let Slot::Vector(parts) = operand else { continue };
-            for (element, slot) in parts.iter().enumerate() {
-                let Slot::Register(r) = slot else { continue };
-                let part = shape.filter(|_| i == 0).map(|shape| (shape, element));
-                if state.owner(*r).is_some_and(|owner| owner.part != part) {
-                    self.touch(*r, inst.location, state);
+        let each = |see: &mut dyn FnMut(RegisterId, Part)| {
+            for (i, operand) in machine.operands.iter().take(2).enumerate() {
+                let Slot::Vector(parts) = operand else { continue };
+                for (element, slot) in parts.iter().enumerate() {
+                    let Slot::Register(r) = slot else { continue };
+                    see(*r, shape.filter(|_| i == 0).map(|shape| (shape, element as u32)));
                 }
-                owned.push((*r, part));
             }
-        }
-        for (r, part) in owned {
+        };
+        each(&mut |r, part| {
+            if state.owner(r).is_some_and(|owner| owner.part != part) {
+                self.touch(r, inst.location, state);
+            }
+        });
+        each(&mut |r, part| {
             if let Some(owner) = state.owned.get_mut(r.0 as usize) {
                 *owner = Some(Owner { part, age: OPEN, at: inst.location });
             }
-        }
+        });
     }
 
     fn touch(&mut self, register: RegisterId, at: LocationId, state: &State) {
@@ -219,6 +223,24 @@ impl Walk {
 
 fn is_product(op: &Op) -> bool {
     matches!(op, Op::Machine(machine) if machine.opcode == Opcode::Wgmma && machine.has(Word::MmaAsync))
+}
+
+/// Whether a block leaves all registers alone, and all products.
+fn is_idle(block: &Block) -> bool {
+    block.iter().all(|inst| match &inst.op {
+        Op::Get(_) | Op::Set(_) => false,
+        Op::Machine(machine) => machine.opcode != Opcode::Wgmma && !machine.has_registers(),
+        op => op.blocks().all(is_idle),
+    })
+}
+
+/// Whether a loop of this body may be left from inside.
+fn is_left(body: &Block) -> bool {
+    body.iter().any(|inst| match &inst.op {
+        Op::BreakIf => true,
+        Op::If { then, otherwise, .. } => is_left(then) || is_left(otherwise),
+        _ => false,
+    })
 }
 
 /// Whether a product starts in a block.

@@ -1,10 +1,11 @@
 //! Functions: head, declarations, body.
 
+use super::integer::write_unsigned;
 use super::{DebugStrings, Names, instruction, module, registers};
 use crate::module::{Directives, Function, FunctionKind, Linkage, Module, Parameter, SourceLine, Statement};
 use crate::syntax::StateSpace;
 use rustc_hash::FxHashSet;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 pub(super) fn write(
     f: &mut fmt::Formatter<'_>,
@@ -25,20 +26,25 @@ pub(super) fn write(
     let names = Names { module, function: Some(function) };
     // The assembler wants the call of an inlined line to have been a line itself.
     let mut seen = FxHashSet::default();
+    // A formatter is called through a table of functions: once a statement, and not for each of its parts.
+    let mut line = String::new();
     for statement in &function.body {
+        line.clear();
+        let out = &mut line;
         match statement {
             Statement::Instruction(i) => {
-                f.write_str("\t")?;
-                instruction::write(f, i, names)?;
-                f.write_str("\n")?;
+                out.push('\t');
+                instruction::write(out, i, names)?;
+                out.push('\n');
             }
             Statement::Label(id) => {
-                names.label(f, *id)?;
-                f.write_str(":\n")?;
+                names.label(out, *id)?;
+                out.push_str(":\n");
             }
-            Statement::Source(source) => write_source(f, source, strings, &mut seen)?,
-            Statement::Pragma(text) => writeln!(f, "\t.pragma \"{text}\";")?,
+            Statement::Source(source) => write_source(out, source, strings, &mut seen)?,
+            Statement::Pragma(text) => writeln!(out, "\t.pragma \"{text}\";")?,
         }
+        f.write_str(&line)?;
     }
     f.write_str("}\n")
 }
@@ -111,22 +117,37 @@ fn write_directives(f: &mut fmt::Formatter<'_>, directives: &Directives) -> fmt:
 }
 
 fn write_source(
-    f: &mut fmt::Formatter<'_>,
+    out: &mut String,
     source: &SourceLine,
     strings: &DebugStrings<'_>,
     seen: &mut FxHashSet<(u32, u32, u32)>,
 ) -> fmt::Result {
+    let place = (source.file, source.line, source.column);
     let Some(call) = &source.inlined_at else {
-        seen.insert((source.file, source.line, source.column));
-        return writeln!(f, "\t.loc {} {} {}", source.file, source.line, source.column);
+        seen.insert(place);
+        write_place(out, "\t.loc", place)?;
+        out.push('\n');
+        return Ok(());
     };
-    if seen.insert((call.file, call.line, call.column)) {
-        writeln!(f, "\t.loc {} {} {}", call.file, call.line, call.column)?;
+    let caller = (call.file, call.line, call.column);
+    if seen.insert(caller) {
+        write_place(out, "\t.loc", caller)?;
+        out.push('\n');
     }
     let label = strings.labels.get(call.function.as_str()).copied().unwrap_or(0);
-    writeln!(
-        f,
-        "\t.loc {} {} {}, function_name $L__info_string{label}, inlined_at {} {} {}",
-        source.file, source.line, source.column, call.file, call.line, call.column
-    )
+    write_place(out, "\t.loc", place)?;
+    write!(out, ", function_name $L__info_string{label}, inlined_at")?;
+    write_place(out, "", caller)?;
+    out.push('\n');
+    Ok(())
+}
+
+/// File, line and column, each after a space.
+fn write_place(out: &mut String, word: &str, (file, line, column): (u32, u32, u32)) -> fmt::Result {
+    out.push_str(word);
+    for n in [file, line, column] {
+        out.push(' ');
+        write_unsigned(out, n.into())?;
+    }
+    Ok(())
 }

@@ -1,11 +1,11 @@
 //! Instructions and operands.
 
-use super::Names;
+use super::{Names, integer::write_integer};
 use crate::instruction::{Address, Base, Immediate, Instruction, Operand};
 use crate::syntax::Opcode;
 use std::fmt;
 
-pub(super) fn write(f: &mut fmt::Formatter<'_>, instruction: &Instruction, names: Names<'_>) -> fmt::Result {
+pub(super) fn write(f: &mut impl fmt::Write, instruction: &Instruction, names: Names<'_>) -> fmt::Result {
     if let Some(guard) = instruction.guard {
         f.write_str(if guard.negated { "@!" } else { "@" })?;
         names.register(f, guard.register)?;
@@ -13,7 +13,8 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, instruction: &Instruction, names
     }
     f.write_str(instruction.opcode.name())?;
     for modifier in &instruction.modifiers {
-        write!(f, ".{}", modifier.name())?;
+        f.write_str(".")?;
+        f.write_str(modifier.name())?;
     }
     for (i, operand) in instruction.operands.iter().enumerate() {
         f.write_str(if i == 0 { " " } else { ", " })?;
@@ -25,9 +26,10 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, instruction: &Instruction, names
     f.write_str(";")
 }
 
-fn write_operand(f: &mut fmt::Formatter<'_>, operand: &Operand, names: Names<'_>) -> fmt::Result {
+fn write_operand(f: &mut impl fmt::Write, operand: &Operand, names: Names<'_>) -> fmt::Result {
     match operand {
         Operand::Register(id) => names.register(f, *id),
+        Operand::Immediate(Immediate::Integer(n)) => write_integer(f, *n),
         Operand::Immediate(value) => write!(f, "{value}"),
         Operand::Special(special) => write!(f, "%{special}"),
         Operand::Address(address) => write_address(f, address, names),
@@ -50,7 +52,7 @@ fn write_operand(f: &mut fmt::Formatter<'_>, operand: &Operand, names: Names<'_>
     }
 }
 
-fn write_list(f: &mut fmt::Formatter<'_>, marks: [&str; 2], parts: &[Operand], names: Names<'_>) -> fmt::Result {
+fn write_list(f: &mut impl fmt::Write, marks: [&str; 2], parts: &[Operand], names: Names<'_>) -> fmt::Result {
     f.write_str(marks[0])?;
     for (i, part) in parts.iter().enumerate() {
         if i > 0 {
@@ -61,7 +63,7 @@ fn write_list(f: &mut fmt::Formatter<'_>, marks: [&str; 2], parts: &[Operand], n
     f.write_str(marks[1])
 }
 
-fn write_address(f: &mut fmt::Formatter<'_>, address: &Address, names: Names<'_>) -> fmt::Result {
+fn write_address(f: &mut impl fmt::Write, address: &Address, names: Names<'_>) -> fmt::Result {
     f.write_str("[")?;
     match address.base {
         Base::Register(id) => names.register(f, id)?,
@@ -78,8 +80,12 @@ fn write_address(f: &mut fmt::Formatter<'_>, address: &Address, names: Names<'_>
     f.write_str("]")
 }
 
-fn write_offset(f: &mut fmt::Formatter<'_>, offset: i64) -> fmt::Result {
-    if offset == 0 { Ok(()) } else { write!(f, "+{offset}") }
+fn write_offset(f: &mut impl fmt::Write, offset: i64) -> fmt::Result {
+    if offset == 0 {
+        return Ok(());
+    }
+    f.write_str("+")?;
+    write_integer(f, offset)
 }
 
 impl fmt::Display for Immediate {

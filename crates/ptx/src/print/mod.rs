@@ -5,6 +5,7 @@
 
 mod function;
 mod instruction;
+mod integer;
 mod module;
 mod registers;
 
@@ -21,21 +22,21 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn register(&self, f: &mut fmt::Formatter<'_>, id: RegisterId) -> fmt::Result {
+    fn register(&self, f: &mut impl fmt::Write, id: RegisterId) -> fmt::Result {
         match self.function.and_then(|function| function.registers.get(id.0 as usize)) {
             Some(register) => f.write_str(&register.name),
             None => write!(f, "%{}", id.0),
         }
     }
 
-    fn label(&self, f: &mut fmt::Formatter<'_>, id: LabelId) -> fmt::Result {
+    fn label(&self, f: &mut impl fmt::Write, id: LabelId) -> fmt::Result {
         match self.function.and_then(|function| function.labels.get(id.0 as usize)) {
             Some(label) => f.write_str(&label.name),
             None => write!(f, "$L{}", id.0),
         }
     }
 
-    fn symbol(&self, f: &mut fmt::Formatter<'_>, symbol: Symbol) -> fmt::Result {
+    fn symbol(&self, f: &mut impl fmt::Write, symbol: Symbol) -> fmt::Result {
         let (name, kind, index) = match symbol {
             Symbol::Parameter(i) => {
                 let parameter = self.function.and_then(|function| {

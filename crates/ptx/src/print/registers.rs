@@ -33,6 +33,9 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, registers: &[Register]) -> fmt::
 fn run_from_zero(names: &[&str]) -> usize {
     let prefix = names.first().and_then(|n| n.strip_suffix('0'));
     let Some(prefix) = prefix.filter(|p| !p.is_empty() && !p.ends_with(|c: char| c.is_ascii_digit())) else { return 0 };
-    let counts = |(i, name): (usize, &&str)| name.strip_prefix(prefix).is_some_and(|n| n == i.to_string());
+    let counts = |(i, name): (usize, &&str)| {
+        let digits = name.strip_prefix(prefix).filter(|d| d.len() == 1 || !d.starts_with(['0', '+']));
+        digits.and_then(|d| d.parse().ok()) == Some(i)
+    };
     names.iter().enumerate().take_while(|(i, name)| counts((*i, name))).count()
 }

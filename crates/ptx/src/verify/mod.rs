@@ -6,9 +6,11 @@ mod types;
 
 pub use error::{VerifyError, VerifyErrorKind};
 
+use crate::instruction::{Instruction, Operand};
 use crate::module::{Directives, Function, Module, SourceLine, Statement};
 use crate::table;
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 use warpsmith_types::{PtxVersion, Target};
 
 impl Module {
@@ -38,13 +40,41 @@ impl Module {
     ///
     /// A driver refuses PTX newer than itself, so this is the version to print.
     pub fn minimal_version(&self) -> PtxVersion {
-        let instructions = self.functions.iter().flat_map(|f| &f.body).filter_map(|s| match s {
-            Statement::Instruction(i) => table::resolve(i).ok().map(|form| form.floor(i).0),
-            _ => None,
-        });
+        // Long kernels have few kinds of instructions.
+        let mut seen = FxHashSet::default();
+        let mut is_new = |i: &Instruction| kinds(i).is_none_or(|k| seen.insert((i.opcode, i.modifiers.clone(), k)));
+        let instructions = self.functions.iter().flat_map(Function::instructions);
+        let instructions =
+            instructions.filter(|i| is_new(i)).filter_map(|i| table::resolve(i).ok().map(|form| form.floor(i).0));
         let declared = self.functions.iter().filter_map(declarations_floor).map(|(version, _)| version);
         instructions.chain(declared).fold(self.target.version_floor(), PtxVersion::max)
     }
+}
+
+/// What stands at the operands, as far as it decides on the form of an instruction and its floor; `None` where that is
+/// more than a few words say.
+fn kinds(instruction: &Instruction) -> Option<SmallVec<[Kind; 6]>> {
+    let register = |o: &Operand| matches!(o, Operand::Register(_));
+    let kind = |o: &Operand| match o {
+        Operand::Register(_) => Some(Kind::Register),
+        Operand::Immediate(_) => Some(Kind::Immediate),
+        Operand::Label(_) => Some(Kind::Label),
+        Operand::Address(address) if address.coordinates.is_empty() => Some(Kind::Address),
+        Operand::Vector(parts) if parts.iter().all(register) => Some(Kind::Vector(parts.len())),
+        _ => None,
+    };
+    instruction.operands.iter().map(kind).collect()
+}
+
+/// An operand without what it names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Register,
+    Immediate,
+    Label,
+    Address,
+    /// That many registers.
+    Vector(usize),
 }
 
 /// The smallest version and target of what stands outside a function's instructions, when they are above the usual.

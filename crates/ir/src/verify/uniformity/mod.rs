@@ -76,11 +76,15 @@ struct State {
 }
 
 impl State {
-    fn join(&mut self, other: &State) {
+    /// Where two ways meet. Whether it became more.
+    fn join(&mut self, other: &State) -> bool {
+        let mut grew = other.exited.map(|e| e.0) > self.exited.map(|e| e.0);
         for (a, b) in self.registers.iter_mut().zip(&other.registers) {
+            grew |= *b > *a;
             *a = (*a).max(*b);
         }
         self.exit(other.exited);
+        grew
     }
 
     fn exit(&mut self, exited: Option<(Level, LocationId)>) {
@@ -217,7 +221,9 @@ impl Walk<'_> {
             continued.extend(self.controls.drain(own + 1..));
             written.iter_mut().zip(&inside.written).for_each(|(a, b)| *a |= b);
             match &mut after {
-                Some(after) => after.join(&inside),
+                Some(after) => {
+                    after.join(&inside);
+                }
                 None => after = Some(inside),
             }
         }
@@ -253,15 +259,16 @@ impl Walk<'_> {
             inside.join(again);
         }
         inside.meet(continued, &written);
-        state.join(&inside);
+        let grew = state.join(&inside);
         let known = &mut self.loops[id];
-        let grew = known.back.as_ref().is_none_or(|back| {
+        let more = known.back.as_ref().map_or(grew, |back| {
             let more = back.registers.iter().zip(&state.registers).any(|(a, b)| b > a);
             more || state.exited.map(|e| e.0) > back.exited.map(|e| e.0)
         });
-        if grew {
+        // Where its end is as its beginning, another walk would see the same.
+        self.changed |= more;
+        if more {
             known.back = Some(state.inside());
-            self.changed = true;
         }
         if let Some(left) = frame.and_then(|f| f.left) {
             state.join(&left);
@@ -280,7 +287,9 @@ impl Walk<'_> {
         }
         if let Some(frame) = self.frames.last_mut() {
             match &mut frame.left {
-                Some(left) => left.join(state),
+                Some(left) => {
+                    left.join(state);
+                }
                 None => frame.left = Some(state.clone()),
             }
         }
@@ -291,7 +300,9 @@ impl Walk<'_> {
         let condition = self.levels.of_all(&inst.args).of_condition();
         let Some(frame) = self.frames.last_mut() else { return };
         match &mut frame.again {
-            Some(again) => again.join(state),
+            Some(again) => {
+                again.join(state);
+            }
             None => frame.again = Some(state.clone()),
         }
         let control = frame.control;
@@ -314,10 +325,14 @@ impl Walk<'_> {
 
     /// Something that all threads of the block must come to.
     fn whole_block(&mut self, inst: &Inst, state: &State) {
-        let name = inst.op.label();
+        // A name is made where there is something to say.
+        let name = || inst.op.label();
         if let Some(control) = self.controls.iter().find(|c| c.level > Level::Block && !c.balanced) {
             self.problems.push(Problem {
-                message: format!("this `{name}` waits for all threads of the block, and not all of them come to it"),
+                message: format!(
+                    "this `{}` waits for all threads of the block, and not all of them come to it",
+                    name()
+                ),
                 at: inst.location,
                 note: differs(control.level),
                 because: control.at,
@@ -327,7 +342,7 @@ impl Walk<'_> {
             && level > Level::Block
         {
             self.problems.push(Problem {
-                message: format!("this `{name}` waits for all threads of the block, and some may have exited"),
+                message: format!("this `{}` waits for all threads of the block, and some may have exited", name()),
                 at: inst.location,
                 note: "here they exit",
                 because: at,
@@ -338,10 +353,10 @@ impl Walk<'_> {
 
     /// Something that all threads of a warp must come to.
     fn whole_warp(&mut self, inst: &Inst, state: &State) {
-        let name = inst.op.label();
+        let name = || inst.op.label();
         if let Some(control) = self.controls.iter().find(|c| c.level > Level::Warp) {
             self.problems.push(Problem {
-                message: format!("`{name}` needs all threads of a warp together, and not all of them come to it"),
+                message: format!("`{}` needs all threads of a warp together, and not all of them come to it", name()),
                 at: inst.location,
                 note: differs(control.level),
                 because: control.at,
@@ -351,7 +366,7 @@ impl Walk<'_> {
             && level > Level::Warp
         {
             self.problems.push(Problem {
-                message: format!("`{name}` needs all threads of a warp together, and some may have exited"),
+                message: format!("`{}` needs all threads of a warp together, and some may have exited", name()),
                 at: inst.location,
                 note: "here they exit",
                 because: at,
