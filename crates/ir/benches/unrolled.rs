@@ -15,7 +15,7 @@ use warpsmith_types::{Location, Target};
 /// Accumulators of a thread for 64 × 256.
 const ACCUMULATORS: u32 = 128;
 /// Tiles along K; each is 4 products.
-const TILES: u64 = 260;
+const TILES: u64 = 364;
 
 /// A kernel that is put together instruction by instruction, each with a line of its own.
 struct Builder {

@@ -10,19 +10,26 @@ use crate::kernel::{Block, Inst, Kernel, Value};
 use crate::op::{Binary, Op, Unary};
 use crate::types::Type;
 
-/// Replaces the divisions of a verified kernel whose divisor is known.
-/// Whether there was one.
+/// Replaces the divisions of a verified kernel whose divisor is known. Whether there was one.
 pub(super) fn division(kernel: &mut Kernel) -> bool {
-    let found = divides(&kernel.body);
+    let mut constants = vec![false; kernel.values.len()];
+    let found = divides(&kernel.body, &mut constants);
     if found {
         rewrite(kernel, &mut Division);
     }
     found
 }
 
-fn divides(block: &Block) -> bool {
-    let one = |op: &Op| matches!(op, Op::Binary(Binary::Div | Binary::Rem));
-    block.iter().any(|inst| one(&inst.op) || inst.op.blocks().any(divides))
+/// Whether something is divided by a constant. Definitions come before uses, so one walk knows.
+fn divides(block: &Block, constants: &mut [bool]) -> bool {
+    block.iter().any(|inst| {
+        match &inst.op {
+            Op::Const(_) => inst.results.iter().for_each(|v| constants[v.0 as usize] = true),
+            Op::Binary(Binary::Div | Binary::Rem) => return inst.args.get(1).is_some_and(|v| constants[v.0 as usize]),
+            _ => {}
+        }
+        inst.op.blocks().any(|inner| divides(inner, constants))
+    })
 }
 
 struct Division;

@@ -68,6 +68,8 @@ impl Pass {
         Pass::Contract,
         Pass::Unroll,
         Pass::Forward,
+        // Most divisors are constants as written, so that one folding sees what comes of them.
+        Pass::Division,
         Pass::Fold,
         // Branches and loops that are gone no longer hide what registers hold.
         Pass::Forward,

@@ -17,19 +17,27 @@ use std::hash::{Hash, Hasher};
 
 /// Removes repeated computations from a verified kernel.
 pub(super) fn number(kernel: &mut Kernel) {
-    rewrite(kernel, &mut Number::default());
+    let count = kernel.len();
+    let first = FxHashMap::with_capacity_and_hasher(count, Default::default());
+    rewrite(kernel, &mut Number { first, known: Vec::with_capacity(count), scopes: vec![] });
 }
 
-#[derive(Default)]
 struct Number {
-    /// Operations so far, by hash.
-    known: FxHashMap<u64, SmallVec<[Known; 1]>>,
+    /// The latest operation of each hash: its place in `known`.
+    first: FxHashMap<u64, u32>,
+    /// Operations so far.
+    known: Vec<Known>,
     /// What each open inner block has added.
     scopes: Vec<Vec<u64>>,
 }
 
+/// No place.
+const NONE: u32 = u32::MAX;
+
 /// An operation that has been computed.
 struct Known {
+    /// The one before of the same hash.
+    earlier: u32,
     op: Word,
     args: SmallVec<[Value; 3]>,
     results: SmallVec<[Value; 1]>,
@@ -118,20 +126,24 @@ impl Rule for Number {
         (&seen, &args).hash(&mut hasher);
         inst.results.iter().for_each(|&v| rw.type_of(v).hash(&mut hasher));
         let hash = hasher.finish();
-        let known = self.known.entry(hash).or_default();
+        let first = self.first.entry(hash).or_insert(NONE);
         let types = |results: &[Value]| -> SmallVec<[Type; 4]> { results.iter().map(|&v| rw.type_of(v)).collect() };
-        let same = |k: &&Known| k.args == args && seen.is(&k.op) && types(&k.results) == types(&inst.results);
-        if let Some(earlier) = known.iter().find(same) {
-            for (&v, &w) in inst.results.iter().zip(&earlier.results) {
-                rw.replace(v, w);
+        let mut place = *first;
+        while let Some(k) = self.known.get(place as usize) {
+            if k.args == args && seen.is(&k.op) && types(&k.results) == types(&inst.results) {
+                for (&v, &w) in inst.results.iter().zip(&k.results) {
+                    rw.replace(v, w);
+                }
+                return Outcome::Done;
             }
-            return Outcome::Done;
+            place = k.earlier;
         }
         // What the outermost block computes stays known to the end.
         if let Some(scope) = self.scopes.last_mut() {
             scope.push(hash);
         }
-        known.push(Known { op: seen.into_word(), args, results: inst.results.clone() });
+        let earlier = std::mem::replace(first, self.known.len() as u32);
+        self.known.push(Known { earlier, op: seen.into_word(), args, results: inst.results.clone() });
         Outcome::Keep(inst)
     }
 
@@ -142,8 +154,8 @@ impl Rule for Number {
     fn leave(&mut self) {
         // The last that came with a hash goes first.
         for hash in self.scopes.pop().unwrap_or_default().iter().rev() {
-            if let Some(known) = self.known.get_mut(hash) {
-                known.pop();
+            if let Some(first) = self.first.get_mut(hash) {
+                *first = self.known.get(*first as usize).map_or(NONE, |k| k.earlier);
             }
         }
     }
