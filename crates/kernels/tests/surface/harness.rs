@@ -1,12 +1,11 @@
 //! One small kernel per operation: assembled for every target that has it, refused by name on the others, and run.
 
 use crate::common::device;
-use std::path::PathBuf;
-use std::process::Command;
 use warpsmith_dsl::prelude::*;
 use warpsmith_dsl::{CompileError, Extent, Receiver, Tracing, compile, trace_kernel};
 use warpsmith_ir::{Inst, Op};
 use warpsmith_kernels::random::Random;
+use warpsmith_runtime::report::Assembler;
 use warpsmith_runtime::{Device, Jit, Tensor as Memory};
 use warpsmith_types::Chip;
 
@@ -126,18 +125,12 @@ impl Case {
     }
 
     /// Assembles it for every target that has it.
-    pub fn assemble(&self, ptxas: &str) {
+    pub fn assemble(&self, assembler: &Assembler) {
         let mut some = false;
         for target in Target::ALL {
             let Some(ptx) = self.ptx(target) else { continue };
             some = true;
-            let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("surface_{}_{target}.ptx", self.name()));
-            std::fs::write(&file, &ptx).unwrap();
-            let output =
-                Command::new(ptxas).arg(format!("-arch={target}")).args(["-o", "/dev/null"]).arg(&file).output();
-            let output = output.unwrap();
-            let log = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{} on {target}: {log}\n{ptx}", self.name);
+            assembler.assemble(&ptx, target).unwrap_or_else(|e| panic!("{} on {target}: {e}\n{ptx}", self.name));
         }
         assert!(some, "{}: no target has it", self.name);
     }
@@ -266,17 +259,4 @@ pub fn unary<A: Element, B: Element, HA: Host, HB: Host + PartialEq>(
         }
     };
     Case::new(label, A::DTYPE, (B::DTYPE, 32 * B::COUNT), fill, body, check)
-}
-
-/// Where `ptxas` is, if it is.
-pub fn ptxas() -> Option<String> {
-    let found = std::env::var("WARPSMITH_PTXAS").ok().or_else(|| {
-        let path = std::env::var_os("PATH")?;
-        let file = std::env::split_paths(&path).map(|p| p.join("ptxas")).find(|p| p.is_file())?;
-        Some(file.display().to_string())
-    });
-    if found.is_none() {
-        println!("skipped: no ptxas on the path, and WARPSMITH_PTXAS is not set");
-    }
-    found
 }

@@ -22,6 +22,7 @@ use harness::Case;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
+use warpsmith_runtime::report::Assembler;
 
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let families = [
@@ -50,11 +51,12 @@ fn each(cases: &[&Case], check: impl Fn(&Case)) -> Vec<String> {
 
 #[test]
 fn every_operation_assembles_where_it_exists() {
-    let Some(ptxas) = harness::ptxas() else { return };
+    let Some(assembler) = common::assemble::or_skip(Assembler::find()) else { return };
     let cases: Vec<&Case> = CASES.iter().collect();
     let failures: Vec<String> = std::thread::scope(|scope| {
         let parts: Vec<_> = cases.chunks(cases.len().div_ceil(2)).collect();
-        let jobs: Vec<_> = parts.iter().map(|part| scope.spawn(|| each(part, |case| case.assemble(&ptxas)))).collect();
+        let jobs: Vec<_> =
+            parts.iter().map(|part| scope.spawn(|| each(part, |case| case.assemble(&assembler)))).collect();
         jobs.into_iter().flat_map(|job| job.join().unwrap()).collect()
     });
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), cases.len(), failures.join("\n\n"));
