@@ -7,6 +7,7 @@
 use crate::kernel::RegisterId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use warpsmith_ptx as ptx;
@@ -57,8 +58,10 @@ pub enum Slot {
         /// Coordinates of a tensor access; empty otherwise.
         coordinates: Vec<Slot>,
     },
-    /// `{a, b}`.
+    /// `{a, b}`. Consecutive registers are [`Slot::Registers`] instead: [`Slot::vector`] sees to that.
     Vector(Vec<Slot>),
+    /// `{r, …}` of mutable registers, one after another: the first, and how many. Accumulators have up to 256.
+    Registers(RegisterId, u32),
     /// `d|p`.
     Pair(Box<Slot>, Box<Slot>),
     /// `_`: a result that nobody wants.
@@ -95,7 +98,28 @@ impl Slot {
 
     /// `{r, s}` of mutable registers.
     pub fn registers(all: impl IntoIterator<Item = RegisterId>) -> Slot {
-        Slot::Vector(all.into_iter().map(Slot::Register).collect())
+        Slot::vector(all.into_iter().map(Slot::Register).collect())
+    }
+
+    /// `{a, b}` of anything.
+    pub fn vector(parts: Vec<Slot>) -> Slot {
+        match parts.first() {
+            Some(&Slot::Register(first))
+                if (first.0..).zip(&parts).all(|(r, s)| *s == Slot::Register(RegisterId(r))) =>
+            {
+                Slot::Registers(first, parts.len() as u32)
+            }
+            _ => Slot::Vector(parts),
+        }
+    }
+
+    /// What stands in a vector, or by itself.
+    pub fn parts(&self) -> Cow<'_, [Slot]> {
+        match *self {
+            Slot::Vector(ref parts) => Cow::Borrowed(parts),
+            Slot::Registers(first, count) => range(first, count).map(Slot::Register).collect(),
+            ref slot => Cow::Borrowed(std::slice::from_ref(slot)),
+        }
     }
 
     /// `d|p`.
@@ -106,7 +130,7 @@ impl Slot {
     /// Whether it is, or has inside, a mutable register.
     fn has_register(&self) -> bool {
         match self {
-            Slot::Register(_) => true,
+            Slot::Register(_) | Slot::Registers(..) => true,
             Slot::Vector(parts) | Slot::Address { coordinates: parts, .. } => parts.iter().any(Slot::has_register),
             Slot::Pair(a, b) => a.has_register() || b.has_register(),
             _ => false,
@@ -118,6 +142,7 @@ impl Slot {
         see(self);
         match self {
             Slot::Vector(parts) | Slot::Address { coordinates: parts, .. } => parts.iter().for_each(|s| s.each(see)),
+            Slot::Registers(first, count) => range(*first, *count).for_each(|r| see(&Slot::Register(r))),
             Slot::Pair(a, b) => {
                 a.each(see);
                 b.each(see);
@@ -193,12 +218,12 @@ impl Machine {
         for operand in &self.operands {
             match operand {
                 Slot::Register(r) => see(*r),
-                // An accumulator, mostly: one register after another.
-                Slot::Vector(parts) => parts.iter().for_each(|s| match s {
-                    Slot::Register(r) => see(*r),
-                    s => s.each(&mut |s| register(s, &mut see)),
+                Slot::Registers(first, count) => range(*first, *count).for_each(&mut see),
+                operand => operand.each(&mut |s| {
+                    if let Slot::Register(r) = s {
+                        see(*r);
+                    }
                 }),
-                operand => operand.each(&mut |s| register(s, &mut see)),
             }
         }
     }
@@ -274,10 +299,8 @@ impl Machine {
     }
 }
 
-fn register(slot: &Slot, see: &mut impl FnMut(RegisterId)) {
-    if let Slot::Register(r) = slot {
-        see(*r);
-    }
+fn range(first: RegisterId, count: u32) -> impl Iterator<Item = RegisterId> {
+    (first.0..first.0.saturating_add(count)).map(RegisterId)
 }
 
 /// Operands of a form with those of an instruction.
@@ -333,6 +356,9 @@ pub(crate) fn operand(slot: &Slot, places: &mut impl Places) -> Operand {
         Slot::Special(special) => Operand::Special(*special),
         Slot::Sink => Operand::Sink,
         Slot::Vector(parts) => Operand::Vector(parts.iter().map(|s| operand(s, places)).collect()),
+        Slot::Registers(first, count) => {
+            Operand::Vector(range(*first, *count).map(|r| Operand::Register(places.register(r))).collect())
+        }
         Slot::Pair(a, b) => Operand::Pair(Box::new(operand(a, places)), Box::new(operand(b, places))),
         Slot::Address { base, offset, coordinates } => {
             let base = Base::Register(places.base(*base));
