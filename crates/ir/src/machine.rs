@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
+use std::ops::Range;
 use warpsmith_ptx as ptx;
 use warpsmith_ptx::table::{Convergence, Effect, Form, FormError, OperandForm, forms_of, resolve};
 use warpsmith_ptx::{Address, Base, Instruction, Operand};
@@ -215,13 +216,19 @@ impl Machine {
 
     /// Calls `see` with each of [`registers`](Machine::registers).
     pub fn each_register(&self, mut see: impl FnMut(RegisterId)) {
+        self.each_run(|run| run.for_each(|r| see(RegisterId(r as u32))));
+    }
+
+    /// The same, by runs of consecutive ones: as places in what is known of each register.
+    pub(crate) fn each_run(&self, mut see: impl FnMut(Range<usize>)) {
+        let run = |first: &RegisterId, count: u32| first.0 as usize..first.0.saturating_add(count) as usize;
         for operand in &self.operands {
             match operand {
-                Slot::Register(r) => see(*r),
-                Slot::Registers(first, count) => range(*first, *count).for_each(&mut see),
+                Slot::Register(r) => see(run(r, 1)),
+                Slot::Registers(first, count) => see(run(first, *count)),
                 operand => operand.each(&mut |s| {
                     if let Slot::Register(r) = s {
-                        see(*r);
+                        see(run(r, 1));
                     }
                 }),
             }
@@ -323,6 +330,10 @@ pub(crate) trait Places {
     fn base(&mut self, i: u8) -> ptx::RegisterId;
     /// A mutable register.
     fn register(&mut self, id: RegisterId) -> ptx::RegisterId;
+    /// `{…}` of mutable registers, one after another.
+    fn registers(&mut self, first: RegisterId, count: u32) -> Operand {
+        Operand::Vector(range(first, count).map(|r| Operand::Register(self.register(r))).collect())
+    }
 }
 
 /// Of no matter which registers.
@@ -356,9 +367,7 @@ pub(crate) fn operand(slot: &Slot, places: &mut impl Places) -> Operand {
         Slot::Special(special) => Operand::Special(*special),
         Slot::Sink => Operand::Sink,
         Slot::Vector(parts) => Operand::Vector(parts.iter().map(|s| operand(s, places)).collect()),
-        Slot::Registers(first, count) => {
-            Operand::Vector(range(*first, *count).map(|r| Operand::Register(places.register(r))).collect())
-        }
+        Slot::Registers(first, count) => places.registers(*first, *count),
         Slot::Pair(a, b) => Operand::Pair(Box::new(operand(a, places)), Box::new(operand(b, places))),
         Slot::Address { base, offset, coordinates } => {
             let base = Base::Register(places.base(*base));

@@ -193,4 +193,8 @@ impl Places for Real<'_> {
     fn register(&mut self, id: RegisterId) -> ptx::RegisterId {
         self.out.mutable(id)
     }
+
+    fn registers(&mut self, first: RegisterId, count: u32) -> Operand {
+        Operand::Vector(self.out.mutables(first, count))
+    }
 }
