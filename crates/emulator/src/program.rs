@@ -14,6 +14,7 @@ pub(crate) use atomics::{Atomic, AtomicOp, AtomicType, Scope, Semantics, VectorA
 pub(crate) use calls::{Argument, CallSite, Callee, Frame, Passed};
 pub(crate) use tiles::{Tile, TileAccess};
 
+use crate::decode::Step;
 use crate::lanes::{Compute, Fields};
 use warpsmith_ptx::SpecialRegister;
 use warpsmith_types::Location;
@@ -33,6 +34,8 @@ pub struct Program {
     pub(crate) locations: Vec<Location>,
     /// What each instruction reads and writes, for checks of initialisation.
     pub(crate) uses: Vec<Uses>,
+    /// All that each instruction reads and writes.
+    pub(crate) steps: Vec<Step>,
     /// Register lists of vector accesses, targets of branch tables.
     pub(crate) lists: Vec<u32>,
     pub(crate) bulk: Vec<Bulk>,

@@ -37,6 +37,7 @@ use crate::program::{
     Action, Bulk, CallSite, Constant, Counts, Fragments, Frame, Guard, Instruction, NONE, Origin, Product, Program,
     VectorAtomic,
 };
+pub(crate) use flow::{Step, number};
 use layout::Layout;
 use operands::Slot;
 use rustc_hash::FxHashMap;
@@ -347,6 +348,7 @@ impl<'m> Decoder<'m> {
             origins: self.origins,
             locations: self.locations,
             uses,
+            steps: self.flow,
             lists: self.lists,
             bulk: self.bulk,
             vectors: self.vectors,

@@ -3,6 +3,7 @@
 use super::grid::{Launch, Options};
 use super::multiply::Panels;
 use super::races::Flags;
+use super::watch::Watcher;
 use crate::Manifest;
 use crate::finding::Findings;
 use crate::lanes::{LANES, Registers};
@@ -109,6 +110,8 @@ pub(crate) struct Core<'a> {
     pub flags: Flags,
     /// Room for matrix operands.
     pub panels: Panels,
+    /// Writes down what runs, where that is asked for.
+    pub watcher: Option<Box<Watcher>>,
     seed: u64,
 }
 
@@ -166,6 +169,7 @@ impl<'a> Core<'a> {
             signals: 0,
             flags: Flags::default(),
             panels: Panels::default(),
+            watcher: Watcher::new(options.watch, program),
             seed: options.seed,
         }
     }

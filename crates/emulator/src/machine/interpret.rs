@@ -63,6 +63,9 @@ impl Warp {
                     mask & if i.guard.negated { !p } else { p }
                 }
             };
+            if core.watcher.is_some() {
+                self.watch(core, common.index, pc, mask, active);
+            }
             if i.checked && core.options.checks.init {
                 self.check_registers(core, common, pc, mask, active);
             }
