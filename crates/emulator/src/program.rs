@@ -173,6 +173,8 @@ pub(crate) enum Action {
     Mbarrier(MbarrierOp),
     /// `fence.proxy.async`, where it concerns shared memory.
     ProxyFence,
+    /// `fence.mbarrier_init.release.cluster`.
+    MbarrierFence,
     /// `fence` and `membar` of the threads' own accesses.
     Fence {
         order: Semantics,

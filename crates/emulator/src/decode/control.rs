@@ -34,8 +34,7 @@ impl Decoder<'_> {
                 }
                 self.communicates |= [Word::Gpu, Word::Sys, Word::Gl].iter().any(|w| i.has(*w));
                 if i.has(Word::MbarrierInit) {
-                    let order = Semantics { acquires: false, releases: true };
-                    self.emit(Action::Fence { order, scope: Scope::Cluster });
+                    self.emit(Action::MbarrierFence);
                     return Ok(());
                 }
                 if i.has(Word::Proxy) {

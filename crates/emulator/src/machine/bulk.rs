@@ -199,7 +199,7 @@ impl Warp {
         }
         let mut counters = vec![];
         for rank in each(mask) {
-            let phase = core.mbarrier(peers, (rank, counter.offset), who)?.phase;
+            let phase = core.counting(peers, (rank, counter.offset), who)?;
             counters.push(Counter { rank, offset: counter.offset, phase });
         }
         Some(counters)
@@ -215,7 +215,7 @@ impl Warp {
         lane: usize,
     ) -> Option<Counter> {
         let (rank, offset) = core.place(peers, Space::Shared, strip(self.address_of(barrier, lane)), who)?;
-        let phase = core.mbarrier(peers, (rank, offset), who)?.phase;
+        let phase = core.counting(peers, (rank, offset), who)?;
         Some(Counter { rank, offset, phase })
     }
 
@@ -297,8 +297,9 @@ impl Warp {
 
 /// Notes what a copy touches from now on.
 fn mark(core: &mut Core<'_>, peers: &mut Peers, who: Actor, job: &Job) -> (Vec<Mark>, Option<Mark>) {
-    let landing = |core: &mut Core<'_>, peers: &mut Peers, to: u32, bytes: u32, counter: &Counter| {
-        core.mark_landing(peers, who, counter.rank, (to, bytes), counter.offset)
+    let landing = |core: &mut Core<'_>, peers: &mut Peers, to, counter: &Counter, combine: Option<Combine>| {
+        let combines = combine.map(|(_, ty)| ty.bytes() as u8);
+        core.mark_landing(peers, who, counter.rank, to, (counter.offset, combines))
     };
     match job {
         Job::Load { from, to, counters } => {
@@ -307,17 +308,15 @@ fn mark(core: &mut Core<'_>, peers: &mut Peers, who: Actor, job: &Job) -> (Vec<M
                 core.note_line(peers, who, address, row.inside.len(), false);
                 true
             });
-            (counters.iter().filter_map(|c| landing(core, peers, *to, from.bytes(), c)).collect(), None)
+            (counters.iter().filter_map(|c| landing(core, peers, (*to, from.bytes()), c, None)).collect(), None)
         }
-        Job::Send { from, bytes, to, counter, .. } => {
+        Job::Send { from, bytes, to, counter, combine } => {
             let source = core.mark_source(peers, who, *from, *bytes);
-            (landing(core, peers, *to, *bytes, counter).into_iter().collect(), source)
+            (landing(core, peers, (*to, *bytes), counter, *combine).into_iter().collect(), source)
         }
         Job::Store { from, to, .. } => (vec![], core.mark_source(peers, who, *from, to.bytes())),
-        // Reductions in shared memory meet there by design.
-        Job::Write { combine: Some(_), .. } => (vec![], None),
-        Job::Write { data, to, counter, .. } => {
-            (landing(core, peers, *to, data.len() as u32, counter).into_iter().collect(), None)
+        Job::Write { data, to, counter, combine } => {
+            (landing(core, peers, (*to, data.len() as u32), counter, *combine).into_iter().collect(), None)
         }
     }
 }

@@ -220,12 +220,7 @@ impl Cluster {
             for offset in std::mem::take(&mut mbarriers.ended) {
                 let Some(barrier) = mbarriers.get_mut(offset) else { continue };
                 for warp in self.warps.iter_mut().filter(|w| w.rank as usize == rank) {
-                    let lanes = warp.phase_ended(core, rank, offset, barrier);
-                    if lanes != 0
-                        && let Some(races) = races
-                    {
-                        races.see_phase(offset, warp.index, lanes, warp.live);
-                    }
+                    warp.phase_ended(core, offset, barrier, races.as_deref_mut());
                 }
             }
         }

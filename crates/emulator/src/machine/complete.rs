@@ -29,7 +29,7 @@ pub(super) fn complete(core: &mut Core<'_>, peers: &mut Peers, agent: Agent) {
             Job::Send { counter, .. } | Job::Write { counter, .. } => Some(counter.offset),
             Job::Store { .. } => None,
         };
-        core.landed(peers, Some(*mark), counter.unwrap_or_default());
+        core.landed(peers, *mark, counter.unwrap_or_default(), agent.pc);
     }
     match agent.job {
         Job::Load { from, to, counters } => load(core, peers, who, &from, to, &counters),

@@ -242,6 +242,11 @@ impl Warp {
             Action::Product(index) => self.start_product(core, common, index, group, active),
             Action::ProxyFence => {
                 self.fence_proxy(common);
+                common.mbarriers.fence(self.index, active);
+                group.pc += 1;
+            }
+            Action::MbarrierFence => {
+                self.fence_mbarriers(core, common, active);
                 group.pc += 1;
             }
             Action::Fence { order, scope } => {

@@ -4,7 +4,7 @@ use super::clock::Clock;
 use super::flags::Signal;
 use super::order::{ClusterOf, Judge};
 use super::threads::{Hint, Poll, Why};
-use crate::finding::{AccessKind, Storage};
+use crate::finding::{AccessKind, FindingKind, Storage};
 use crate::lanes::{FULL, LANES, each};
 use crate::machine::arrive::Actor;
 use crate::machine::cell::resolve;
@@ -172,6 +172,7 @@ impl Core<'_> {
         if offset < SHARED_BASE {
             return;
         }
+        self.check_started(peers, rank, d.warp, lane, d.pc);
         let clusters = self.clusters();
         peers.with_shadow(rank, |clock, shadow| {
             let Some(clock) = clock.get(d.warp as usize) else { return };
@@ -191,6 +192,19 @@ impl Core<'_> {
                 add(races, g, a, b, byte.into());
             });
         });
+    }
+
+    /// Reports a use of another block's shared memory by a lane that does not know whether the block has started.
+    pub(super) fn check_started(&mut self, peers: &Peers, rank: usize, warp: u32, lane: u32, pc: u32) {
+        if rank == peers.rank() {
+            return;
+        }
+        let Some(clock) = peers.races.as_ref().and_then(|r| r.warps.get(warp as usize)) else { return };
+        if peers.blocks().get(rank).is_some_and(|b| !clock.known(lane).has_met(b.number)) {
+            let detail =
+                format!("nothing tells that block {rank} of the cluster has started: no cluster barrier comes before");
+            self.report_threads(peers, warp, FindingKind::PeerNotStarted, pc, 1 << (lane & 31), detail);
+        }
     }
 
     fn group(&self, d: &Deed<'_>, block: u64, tick: u32) -> Group {
@@ -279,7 +293,7 @@ impl Core<'_> {
             races.warps.iter_mut().for_each(|w| w.hint(Hint { block, why, write: who.pc, read: who.pc }));
             return;
         }
-        races.arriving(offset).join(&known);
+        races.arrive_from(offset, &known, (block, who.pc));
     }
 
     /// A fence of some lanes.

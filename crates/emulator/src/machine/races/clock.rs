@@ -87,6 +87,11 @@ impl Clock {
         self.blocks.get(&block)?.get(warp)
     }
 
+    /// Whether it is known that a block has started.
+    pub(super) fn has_met(&self, block: u64) -> bool {
+        self.blocks.contains_key(&block)
+    }
+
     /// Adds what is known of one warp.
     pub(super) fn add(&mut self, block: u64, warp: usize, entry: &Entry) {
         let entries = Rc::make_mut(self.blocks.entry(block).or_default());

@@ -7,6 +7,7 @@ use crate::machine::arrive::Actor;
 use crate::machine::core::Core;
 use crate::machine::peers::Peers;
 use crate::memory::{Group, PAGE, Stretch, Touch};
+use crate::program::Scope;
 use std::sync::PoisonError;
 
 /// An access that is under way: a block of the cluster, and the number of the access in its shared memory's history.
@@ -16,14 +17,15 @@ const WRITES: Touch = Touch { writes: true, strong: None, constant: false, async
 const READS: Touch = Touch { writes: false, strong: None, constant: false, asynchronous: true };
 
 impl Core<'_> {
-    /// A copy to shared memory of a block starts, counted at a barrier of it.
+    /// A copy to shared memory of a block starts, counted at a barrier of it. `combines` is the size of its elements, when
+    /// it combines them with what is there: such copies may meet.
     pub(crate) fn mark_landing(
         &mut self,
         peers: &mut Peers,
         who: Actor,
         rank: usize,
         (offset, bytes): (u32, u32),
-        barrier: u32,
+        (barrier, combines): (u32, Option<u8>),
     ) -> Option<Mark> {
         let block = peers.blocks().get(rank)?.number;
         let races = peers.blocks_mut().get_mut(rank)?.races.as_mut()?;
@@ -33,10 +35,10 @@ impl Core<'_> {
             block,
             warp,
             warps: 1,
-            bytes: 16,
+            bytes: combines.unwrap_or(16),
             tick: Group::PENDING,
             pc: who.pc,
-            touch: WRITES,
+            touch: Touch { strong: combines.map(|_| Scope::Cluster), ..WRITES },
             lands: true,
             value: 0,
         };
@@ -99,12 +101,19 @@ impl Core<'_> {
         group: Group,
         stretches: &[Stretch],
     ) -> Option<Mark> {
+        self.check_started(peers, rank, who.warp, who.lane, who.pc);
         let clusters = self.clusters();
         let mut races: Vec<Race> = vec![];
         let number = peers.with_shadow(rank, |clocks, shadow| {
             let clock = clocks.get(who.warp as usize)?;
-            let judge =
-                Judge { clock, by: Some(who.lane), touch: group.touch, bytes: 16, value: 0, cluster_blocks: clusters };
+            let judge = Judge {
+                clock,
+                by: Some(who.lane),
+                touch: group.touch,
+                bytes: group.bytes,
+                value: 0,
+                cluster_blocks: clusters,
+            };
             let number = shadow.group(group);
             for stretch in stretches {
                 shadow.touch(number, *stretch, &mut |g, a, b| judge.order(g, a, b), &mut |g, a, _, byte| {
@@ -118,12 +127,12 @@ impl Core<'_> {
     }
 
     /// A copy has landed: whoever sees the barrier's phase end knows of it.
-    pub(crate) fn landed(&mut self, peers: &mut Peers, mark: Option<Mark>, barrier: u32) {
-        let Some((rank, number)) = mark else { return };
+    pub(crate) fn landed(&mut self, peers: &mut Peers, (rank, number): Mark, barrier: u32, pc: u32) {
+        let starter = (peers.rank() != rank).then_some((peers.number, pc));
         let Some(block) = peers.blocks_mut().get_mut(rank) else { return };
         let at = block.number;
         if let Some(races) = block.races.as_mut() {
-            let tick = races.channel_done(barrier, at);
+            let tick = races.channel_done(barrier, at, starter);
             races.shadow.complete(number, tick);
         }
     }
