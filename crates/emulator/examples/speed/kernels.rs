@@ -8,30 +8,30 @@ use warpsmith_emulator::Launch;
 const ROWS: u32 = 512;
 const COLUMNS: u32 = 4096;
 
-fn workload(name: &'static str, ptx: &str) -> Workload {
+fn workload(ptx: &str) -> Workload {
     let mut system = support::system();
     let values: Vec<u16> = (0..ROWS * COLUMNS).map(|i| 0x3f80 + (i % 251) as u16).collect();
     let x = system.upload("x", &values, |x| x.to_le_bytes());
     let y = system.allocate(2 * values.len(), "y").expect("there is room");
     let mut launch = Launch::new(ROWS, 256);
     launch.push(&x.0.to_le_bytes()).push(&y.0.to_le_bytes());
-    Workload { name, program: support::program(ptx, "k"), system, launch, flops: 0.0, expected: None }
+    Workload { program: support::program(ptx, "k"), system, launch, flops: 0.0, expected: None }
 }
 
 pub(crate) fn fma() -> Workload {
-    workload("ALU: 16 fma a turn", &alu(false))
+    workload(&alu(false))
 }
 
 pub(crate) fn integer() -> Workload {
-    workload("ALU: 16 integer a turn", &alu(true))
+    workload(&alu(true))
 }
 
 pub(crate) fn rms_norm() -> Workload {
-    workload("RMSNorm 512 x 4096 bf16", &norm())
+    workload(&norm())
 }
 
 pub(crate) fn softmax() -> Workload {
-    workload("softmax, lane-wise exponentials", &exponentials())
+    workload(&exponentials())
 }
 
 fn kernel(body: &str) -> String {

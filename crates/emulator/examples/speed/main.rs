@@ -1,7 +1,7 @@
 //! How fast the emulator is: million warp instructions a second, unchecked and with all checks, on one core and on two;
 //! of matrix products also GFLOP/s. Of every number the best repetition stands first, the median in brackets.
 //!
-//! `cargo run --release -p warpsmith-emulator --example speed [-- part of a name]`
+//! `cargo run --release -p warpsmith-emulator --example speed [-- part of a name [unchecked | checked]]`
 //!
 //! One core is timed by what its thread has run, so that other work on the machine does not count; two cores by the
 //! clock on the wall, so that only a quiet machine shows how they scale.
@@ -19,7 +19,6 @@ use warpsmith_emulator::{Checks, DevicePointer, Launch, Options, Program, System
 
 /// A kernel with its data.
 struct Workload {
-    name: &'static str,
     program: Program,
     system: System,
     launch: Launch,
@@ -29,42 +28,42 @@ struct Workload {
     expected: Option<(DevicePointer, Vec<u8>)>,
 }
 
-/// Time and repetitions that a number gets.
-const TIME: Duration = Duration::from_millis(400);
+/// Repetitions that a number gets, and how long each is at least: the system counts a thread's time in steps.
 const REPETITIONS: usize = 7;
+const TIME: Duration = Duration::from_millis(60);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let wanted = std::env::args().nth(1).unwrap_or_default();
+    let mut arguments = std::env::args().skip(1);
+    let (wanted, only) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
     println!("{:34} {:^33} {:^33}", "million warp instructions/s", "one core", "two cores");
     println!("{:34} {:>16} {:>16} {:>16} {:>16}", "", "unchecked", "checked", "unchecked", "checked");
-    let makers = [
-        kernels::fma,
-        kernels::integer,
-        kernels::rms_norm,
-        kernels::softmax,
-        products::shared_memory,
-        products::fragments,
-        products::warpgroup,
+    let makers: [(&str, fn() -> Workload); 7] = [
+        ("ALU: 16 fma a turn", kernels::fma),
+        ("ALU: 16 integer a turn", kernels::integer),
+        ("RMSNorm 512 x 4096 bf16", kernels::rms_norm),
+        ("softmax, lane-wise exponentials", kernels::softmax),
+        ("GEMM 256^3 f32, shared memory", products::shared_memory),
+        ("GEMM 256^3 bf16, mma.sync", products::fragments),
+        ("GEMM 512 x 512 x 1024 bf16, wgmma", products::warpgroup),
     ];
-    for make in makers {
+    for (name, make) in makers.into_iter().filter(|(name, _)| name.contains(&wanted)) {
         let mut workload = make();
-        if !workload.name.contains(&wanted) {
-            continue;
-        }
         let mut measured = vec![];
         for threads in [1, 2] {
-            for checks in [Checks::NONE, Checks::ALL] {
-                measured.push(measure(&mut workload, Options { checks, threads, ..Options::default() })?);
+            for (what, checks) in [("unchecked", Checks::NONE), ("checked", Checks::ALL)] {
+                let skip = !only.is_empty() && only != what;
+                let options = Options { checks, threads, ..Options::default() };
+                measured.push(if skip { None } else { Some(measure(name, &mut workload, options)?) });
             }
         }
         let row = |name: &str, amount: &dyn Fn(&Measured) -> f64| {
             let cells = measured.iter().map(|m| {
-                let cell = format!("{:.1} ({:.1})", amount(m) / m.best, amount(m) / m.median);
-                format!(" {cell:>16}")
+                let cell = m.as_ref().map(|m| format!("{:.1} ({:.1})", amount(m) / m.best, amount(m) / m.median));
+                format!(" {:>16}", cell.unwrap_or_default())
             });
             println!("{name:34}{}", cells.collect::<String>());
         };
-        row(workload.name, &|m| m.instructions * 1e-6);
+        row(name, &|m| m.instructions * 1e-6);
         if workload.flops > 0.0 {
             row("  GFLOP/s", &|_| workload.flops * 1e-9);
         }
@@ -79,23 +78,26 @@ struct Measured {
     median: f64,
 }
 
-fn measure(w: &mut Workload, options: Options) -> Result<Measured, Box<dyn std::error::Error>> {
-    let (start, mut times, mut instructions) = (Instant::now(), vec![], 0.0);
-    while times.len() < REPETITIONS || start.elapsed() < TIME {
-        let (wall, own) = (Instant::now(), seconds());
-        let outcome = w.system.launch(&w.program, &w.launch, None, &options)?;
-        let own = seconds().zip(own).map(|(end, start)| end - start);
-        times.push(own.filter(|_| options.threads == 1).unwrap_or(wall.elapsed().as_secs_f64()));
-        instructions = outcome.instructions as f64;
-        if let Some(finding) = outcome.findings.first() {
-            return Err(finding.diagnostic().render().into());
+fn measure(name: &str, w: &mut Workload, options: Options) -> Result<Measured, Box<dyn std::error::Error>> {
+    let (mut times, mut instructions) = (vec![], 0.0);
+    for _ in 0..REPETITIONS {
+        let (wall, own, mut launches) = (Instant::now(), seconds(), 0.0);
+        while launches == 0.0 || wall.elapsed() < TIME {
+            let outcome = w.system.launch(&w.program, &w.launch, None, &options)?;
+            launches += 1.0;
+            instructions = outcome.instructions as f64;
+            if let Some(finding) = outcome.findings.first() {
+                return Err(finding.diagnostic().render().into());
+            }
         }
+        let own = seconds().zip(own).map(|(end, start)| end - start);
+        times.push(own.filter(|_| options.threads == 1).unwrap_or(wall.elapsed().as_secs_f64()) / launches);
     }
     if let Some((at, expected)) = &w.expected {
         let mut bytes = vec![0; expected.len()];
         w.system.read(*at, &mut bytes)?;
         if bytes != *expected {
-            return Err(format!("{}: a wrong result", w.name).into());
+            return Err(format!("{name}: a wrong result").into());
         }
     }
     times.sort_by(f64::total_cmp);

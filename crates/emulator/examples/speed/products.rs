@@ -77,7 +77,6 @@ pub(crate) fn shared_memory() -> Workload {
     launch.grid = [SIZE as u32 / 64, SIZE as u32 / 64, 1];
     pointers.iter().for_each(|p| _ = launch.push(&p.0.to_le_bytes()));
     Workload {
-        name: "GEMM 256^3 f32, shared memory",
         program: support::program(&entry(tiles, &b), "k"),
         system,
         launch,
@@ -160,7 +159,6 @@ pub(crate) fn fragments() -> Workload {
     launch.grid = [SIZE as u32 / 64, SIZE as u32 / 64, 1];
     pointers.iter().for_each(|p| _ = launch.push(&p.0.to_le_bytes()));
     Workload {
-        name: "GEMM 256^3 bf16, mma.sync",
         program: support::program(&entry(&tiles, &b), "k"),
         system,
         launch,
@@ -175,7 +173,6 @@ pub(crate) fn warpgroup() -> Workload {
     let Gemm { system, launch, d, expected, .. } = Gemm::new(m, n, k);
     let expected = expected.iter().flat_map(|x| convert::f32_to_bf16(*x).to_le_bytes()).collect();
     Workload {
-        name: "GEMM 512 x 512 x 1024 bf16, wgmma",
         program: support::program(&support::gemm::ptx(), "gemm"),
         system,
         launch,
