@@ -80,6 +80,7 @@
 //! | `decode` | from a PTX function to a [`Program`] |
 //! | `program` | the compact form that runs |
 //! | `lanes` | registers of a warp, functions over all lanes |
+//! | `quick` | the most frequent of these functions in one loop |
 //! | `simd` | lane loops for what the machine has |
 //! | `arithmetic` | PTX's arithmetic on single values |
 //! | `machine` | grids, clusters, blocks, warps; loads, stores, barriers, copies, products; the inner loop |
@@ -97,6 +98,7 @@ mod manifest;
 mod memory;
 mod profile;
 mod program;
+mod quick;
 mod record;
 mod simd;
 mod step;

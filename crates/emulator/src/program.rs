@@ -16,6 +16,7 @@ pub(crate) use tiles::{Tile, TileAccess};
 
 use crate::decode::Step;
 use crate::lanes::{Compute, Fields};
+use crate::quick::Quick;
 use warpsmith_ptx::SpecialRegister;
 use warpsmith_types::Location;
 
@@ -127,6 +128,10 @@ pub(crate) struct Instruction {
     pub guard: Guard,
     /// Whether [`Uses`] has something to check or to keep track of.
     pub checked: bool,
+    /// Its place in the loop of frequent instructions.
+    pub quick: Quick,
+    /// How many instructions from here on only compute, without guards or anything to check.
+    pub straight: u16,
 }
 
 /// The predicate under which an instruction runs.
