@@ -199,8 +199,6 @@ fn place(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn the_environment_says_where() {
         let place = |set: &[(&str, &str)]| {
