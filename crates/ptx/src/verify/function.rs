@@ -125,12 +125,7 @@ impl Verifier<'_> {
     fn operands(&mut self, form: &Form, instruction: &Instruction) {
         for (form, operand) in form.bind(instruction).unwrap_or_default() {
             match (form.shape, operand) {
-                (Shape::Label, Operand::Label(id)) => {
-                    self.label_exists(*id);
-                    if let Some(used) = self.used.get_mut(id.0 as usize) {
-                        *used += 1;
-                    }
-                }
+                (Shape::Label, Operand::Label(id)) => self.jumps(*id),
                 (Shape::Function, Operand::Symbol(symbol, _)) => self.symbol(*symbol),
                 (Shape::List, Operand::Vector(parts)) => self.list(parts),
                 (Shape::Address { tensor }, Operand::Address(address)) => self.address(address, tensor, instruction),
@@ -178,8 +173,17 @@ impl Verifier<'_> {
                     self.register(*id);
                 }
                 Operand::Symbol(symbol, _) => self.symbol(*symbol),
+                Operand::Label(id) => self.jumps(*id),
                 _ => {}
             }
+        }
+    }
+
+    /// A jump to a label.
+    fn jumps(&mut self, id: LabelId) {
+        self.label_exists(id);
+        if let Some(used) = self.used.get_mut(id.0 as usize) {
+            *used += 1;
         }
     }
 

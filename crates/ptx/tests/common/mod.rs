@@ -215,6 +215,12 @@ impl Writer<'_> {
                 let offset = if self.full && !tensor { 16 } else { 0 };
                 Operand::Address(Address { base, offset, coordinates })
             }
+            Shape::List if self.instruction.opcode == Opcode::BrxIdx => {
+                let id = LabelId(self.function.labels.len() as u32);
+                self.function.labels.push(Label { name: format!("$L{}", id.0) });
+                *label = Some(id);
+                Operand::Vector(vec![Operand::Label(id); 1 + usize::from(self.full)].into())
+            }
             Shape::List => Operand::Vector([Operand::Symbol(Symbol::Local(1), 0)].into()),
             Shape::Function => {
                 let results = self.instruction.operands.len() as u32;
