@@ -2,7 +2,7 @@
 
 use super::grid::{Launch, Options};
 use super::multiply::Panels;
-use super::races::Flags;
+use super::races::{Flags, Maps};
 use crate::Manifest;
 use crate::finding::Findings;
 use crate::lanes::{LANES, Registers};
@@ -107,6 +107,8 @@ pub(crate) struct Core<'a> {
     pub signals: u64,
     /// Flags in global memory.
     pub flags: Flags,
+    /// Tensor maps that the kernel has written.
+    pub maps: Maps,
     /// Room for matrix operands.
     pub panels: Panels,
     seed: u64,
@@ -165,6 +167,7 @@ impl<'a> Core<'a> {
             launch: memory.launches(),
             signals: 0,
             flags: Flags::default(),
+            maps: Maps::default(),
             panels: Panels::default(),
             seed: options.seed,
         }
