@@ -102,6 +102,11 @@ fn line(at: &Location) -> Line<'_> {
     Line { file: &at.file, line: at.line, column: at.column, inlined }
 }
 
+/// A line that may not be known.
+pub(crate) fn optional_line<S: Serializer>(at: &Option<Location>, serializer: S) -> Result<S::Ok, S::Error> {
+    at.as_ref().map(line).serialize(serializer)
+}
+
 fn access(kind: AccessKind) -> &'static str {
     match kind {
         AccessKind::Load => "load",

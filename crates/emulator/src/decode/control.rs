@@ -72,7 +72,7 @@ impl Decoder<'_> {
             return Err(self.unsupported(i, "a table that is not listed"));
         };
         let start = self.lists.len() as u32;
-        for target in targets {
+        for target in targets.iter() {
             let Operand::Label(label) = target else { return Err(self.malformed(i, "a label is expected")) };
             self.lists.push(self.first_label + label.0);
         }

@@ -4,6 +4,7 @@ use super::operands::File;
 use super::{Decoder, Result};
 use crate::arithmetic::integer::{self as int, Int, PermuteMode};
 use crate::lanes::{Compute, Fields, map1, map2, map3};
+use crate::quick::Quick;
 use warpsmith_ptx::{Instruction, Opcode, Operand, Type, Word};
 
 /// An operation with one form for each integer type.
@@ -85,6 +86,25 @@ fn pick(op: Op, ty: Type) -> Option<Compute> {
         Type::U64 | Type::B64 => of::<u64>(op),
         Type::S16x2 => of_pairs::<i16>(op)?,
         Type::U16x2 => of_pairs::<u16>(op)?,
+        _ => return None,
+    })
+}
+
+/// Whether it is one of the frequent instructions.
+fn frequent(op: Op, ty: Type) -> Option<Quick> {
+    Some(match (ty, op) {
+        (Type::U32 | Type::S32, Op::Add) => Quick::Add32,
+        (Type::U32 | Type::S32, Op::Sub) => Quick::Sub32,
+        (Type::U32 | Type::S32, Op::MulLo) => Quick::Mul32,
+        (Type::U32 | Type::S32, Op::MadLo) => Quick::Mad32,
+        (Type::B32, Op::And) => Quick::And32,
+        (Type::B32, Op::Or) => Quick::Or32,
+        (Type::B32, Op::Xor) => Quick::Xor32,
+        (Type::B32 | Type::U32, Op::Shl) => Quick::Shl32,
+        (Type::B32 | Type::U32, Op::Shr) => Quick::ShrU32,
+        (Type::S32, Op::Shr) => Quick::ShrS32,
+        (Type::U64 | Type::S64, Op::Add) => Quick::Add64,
+        (Type::U64 | Type::S64, Op::Sub) => Quick::Sub64,
         _ => return None,
     })
 }
@@ -201,7 +221,9 @@ impl Decoder<'_> {
             _ => 2,
         };
         let types = [ty, if shift { Type::U32 } else { ty }, ty];
-        self.simple(i, run, result, &types[..sources], 0)
+        self.simple(i, run, result, &types[..sources], 0)?;
+        self.quick(frequent(op, ty));
+        Ok(())
     }
 
     /// An instruction whose operands are one result and up to three sources.
@@ -232,7 +254,15 @@ impl Decoder<'_> {
         let mad = i.opcode == Opcode::Mad;
         let (run, result) = wide(ty, mad).ok_or_else(|| self.unsupported(i, ""))?;
         let types = [ty, ty, result];
-        self.simple(i, run, result, &types[..if mad { 3 } else { 2 }], 0)
+        self.simple(i, run, result, &types[..if mad { 3 } else { 2 }], 0)?;
+        self.quick(match (ty, mad) {
+            (Type::U32, false) => Some(Quick::MulWideU32),
+            (Type::S32, false) => Some(Quick::MulWideS32),
+            (Type::U32, true) => Some(Quick::MadWideU32),
+            (Type::S32, true) => Some(Quick::MadWideS32),
+            _ => None,
+        });
+        Ok(())
     }
 
     /// A literal operand that selects a function.

@@ -37,6 +37,8 @@ use crate::program::{
     Action, Bulk, CallSite, Constant, Counts, Fragments, Frame, Guard, Instruction, NONE, Origin, Product, Program,
     VectorAtomic,
 };
+use crate::quick::Quick;
+pub(crate) use flow::{Step, number};
 use layout::Layout;
 use operands::Slot;
 use rustc_hash::FxHashMap;
@@ -297,12 +299,29 @@ impl<'m> Decoder<'m> {
         let reads = std::mem::take(&mut self.reads);
         let writes = std::mem::take(&mut self.writes);
         self.flow.push(flow::Step { reads, writes, copies: false });
-        self.code.push(Instruction { action, guard: self.guard, checked: false });
+        self.code.push(Instruction { action, guard: self.guard, checked: false, quick: Quick::Call, straight: 0 });
         self.origins.push(self.here);
     }
 
     fn compute(&mut self, run: Compute, fields: Fields) {
         self.emit(Action::Compute { run, fields });
+    }
+
+    /// The instruction that was just emitted is one of the frequent ones, if it is any.
+    fn quick(&mut self, quick: Option<Quick>) {
+        if let (Some(i), Some(quick)) = (self.code.last_mut(), quick) {
+            i.quick = quick;
+        }
+    }
+
+    /// Counts from each instruction those that only compute.
+    fn count_straight(&mut self) {
+        let mut straight = 0u16;
+        for i in self.code.iter_mut().rev() {
+            let plain = matches!(i.action, Action::Compute { .. }) && i.guard.register == NONE && !i.checked;
+            straight = if plain { straight.saturating_add(1) } else { 0 };
+            i.straight = straight;
+        }
     }
 
     /// Labels become instruction indices.
@@ -336,6 +355,7 @@ impl<'m> Decoder<'m> {
         }
         let entry = self.frames.last().map_or(0, |f| f.start);
         let uses = flow::analyse(&mut self.code, &self.flow, &self.lists, self.counts, entry);
+        self.count_straight();
         let touched = if self.products.is_empty() { vec![] } else { flow::touched(&self.flow) };
         if !self.products.is_empty() {
             fences::analyse(&self.code, &self.flow, &self.lists, self.counts.r32, &mut self.products);
@@ -347,6 +367,7 @@ impl<'m> Decoder<'m> {
             origins: self.origins,
             locations: self.locations,
             uses,
+            steps: self.flow,
             lists: self.lists,
             bulk: self.bulk,
             vectors: self.vectors,

@@ -5,7 +5,7 @@ use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
 use super::races::Deed;
-use super::span::{Row, Span, addresses, extend, gather, load_row, store_row, word_of};
+use super::span::{Span, addresses, extend, gather, load_flat_row, load_row, scatter};
 use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::{LANES, each};
@@ -16,73 +16,61 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Warp {
+    #[inline(never)]
     pub(super) fn load(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
         let simd = self.registers.simd;
-        let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
+        let span = simd.run(
+            #[inline(always)]
+            || Span::of(&self.registers, a, mask),
+        );
         if core.races {
-            self.note_access(core, common, a, (mask, pc), &addresses, false);
+            self.note_access(core, common, a, (mask, pc), false);
         }
         let done = simd.run(
             #[inline(always)]
-            || self.load_together(core, common, a, mask, addresses),
+            || self.load_together(core, common, a, mask, &span),
         );
         if !done {
-            self.load_lanes(core, common, a, mask, pc, &addresses);
+            self.load_lanes(core, common, a, mask, pc);
         }
     }
 
     /// Loads for all lanes at once, where nothing is wrong and one page has it all; false when not.
     #[inline(always)]
-    fn load_together(
-        &mut self,
-        core: &mut Core<'_>,
-        common: &Common,
-        a: &Access,
-        mask: u32,
-        addresses: [u64; LANES],
-    ) -> bool {
+    fn load_together(&mut self, core: &mut Core<'_>, common: &Common, a: &Access, mask: u32, span: &Span) -> bool {
         let bytes = a.width as usize * a.count as usize;
         let list = registers(core, a);
         let init = core.options.checks.init;
-        let span = Span::new(addresses, mask, bytes);
         let last = span.greatest.wrapping_add(bytes as u64);
-        if !span.aligned || last <= span.greatest {
+        if !span.regular || last <= span.greatest {
             return false;
         }
         let r = &mut self.registers;
-        let row = Row::of(a, &span);
         match a.space {
             Space::Global | Space::Generic => {
-                let Some((page, start)) = page(core, &span, last, false) else { return false };
-                if init && !all_written_page(page, &span, start, bytes) {
+                let Some((page, start)) = page(core, span, last, false) else { return false };
+                if init && !all_written_page(page, span, start, bytes) {
                     return false;
                 }
-                if row == Row::Other {
-                    gather(r, list, a, mask, page, &span, start);
-                } else {
-                    let first = (span.least - start) as usize / 4;
-                    let words = &page.words[first..first + bytes * LANES / 4];
-                    load_row(r, list, a, row, words.iter().map(|w| w.load(Relaxed)));
+                let first = (span.least - start) as usize;
+                if !(span.unit_stride && load_row(r, list, a, page, first)) {
+                    gather(r, list, a, mask, page, span, start);
                 }
             }
             Space::Shared => {
                 let flat = &common.shared;
                 if span.least < SHARED_BASE.into()
                     || last > flat.len() as u64
-                    || (init && !all_written_flat(flat, &span, bytes))
+                    || (init && !all_written_flat(flat, span, bytes))
                 {
                     return false;
                 }
-                if row == Row::Other {
-                    gather(r, list, a, mask, flat, &span, 0);
-                } else {
-                    let first = span.least as usize / 4;
-                    let words = &flat.words[first..first + bytes * LANES / 4];
-                    load_row(r, list, a, row, words.iter().copied());
+                if !(span.unit_stride && load_flat_row(r, list, a, flat, span.least as usize)) {
+                    gather(r, list, a, mask, flat, span, 0);
                 }
             }
             Space::Param if last <= core.parameters.len() as u64 => {
-                gather(r, list, a, mask, &core.parameters, &span, 0);
+                gather(r, list, a, mask, &core.parameters, span, 0);
             }
             Space::Param | Space::Local => return false,
         }
@@ -92,15 +80,8 @@ impl Warp {
     /// The careful way.
     #[cold]
     #[inline(never)]
-    fn load_lanes(
-        &mut self,
-        core: &mut Core<'_>,
-        common: &mut Peers,
-        a: &Access,
-        mask: u32,
-        pc: u32,
-        addresses: &[u64; LANES],
-    ) {
+    fn load_lanes(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
+        let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let (width, bytes) = (a.width as usize, a.width as usize * a.count as usize);
         let list = registers(core, a);
         for lane in each(mask) {
@@ -127,18 +108,22 @@ impl Warp {
         }
     }
 
+    #[inline(never)]
     pub(super) fn store(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
         let simd = self.registers.simd;
-        let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
+        let span = simd.run(
+            #[inline(always)]
+            || Span::of(&self.registers, a, mask),
+        );
         if core.races {
-            self.note_access(core, common, a, (mask, pc), &addresses, true);
+            self.note_access(core, common, a, (mask, pc), true);
         }
         let done = simd.run(
             #[inline(always)]
-            || self.store_together(core, common, a, mask, addresses),
+            || self.store_together(core, common, a, mask, &span),
         );
         if !done {
-            self.store_lanes(core, common, a, mask, pc, &addresses);
+            self.store_lanes(core, common, a, mask, pc);
         }
     }
 
@@ -150,9 +135,9 @@ impl Warp {
         common: &mut Peers,
         a: &Access,
         (mask, pc): (u32, u32),
-        addresses: &[u64; LANES],
         writes: bool,
     ) {
+        let addresses = &addresses(&self.registers, a.address, a.address_wide, a.offset);
         if matches!(a.space, Space::Param | Space::Local) {
             return;
         }
@@ -232,60 +217,30 @@ impl Warp {
 
     /// Stores for all lanes at once, where nothing is wrong and one page has it all; false when not.
     #[inline(always)]
-    fn store_together(
-        &self,
-        core: &mut Core<'_>,
-        common: &mut Peers,
-        a: &Access,
-        mask: u32,
-        addresses: [u64; LANES],
-    ) -> bool {
+    fn store_together(&self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, span: &Span) -> bool {
         let bytes = a.width as usize * a.count as usize;
         let list = registers(core, a);
-        let span = Span::new(addresses, mask, bytes);
         let last = span.greatest.wrapping_add(bytes as u64);
-        let row = Row::of(a, &span);
-        if !span.aligned || last <= span.greatest || (bytes < 4 && row == Row::Other) {
+        if !span.regular || last <= span.greatest {
             return false;
         }
         let r = &self.registers;
         match a.space {
             Space::Global | Space::Generic => {
-                let Some((page, start)) = page(core, &span, last, true) else { return false };
-                if row == Row::Other {
-                    for k in 0..bytes / 4 {
-                        for lane in each(mask) {
-                            let at = (span.addresses[lane] - start) as usize / 4 + k;
-                            page.words[at].store(word_of(r, list, a, k, lane), Relaxed);
-                        }
-                    }
-                } else {
-                    let first = (span.least - start) as usize / 4;
-                    let mut words = page.words[first..first + bytes * LANES / 4].iter();
-                    store_row(r, list, row, |x| words.next().into_iter().for_each(|w| w.store(x, Relaxed)));
+                let Some((page, start)) = page(core, span, last, true) else { return false };
+                if !scatter(r, list, a, mask, page, span, start) {
+                    return false;
                 }
-                mark_page(page, &span, start, bytes, mask);
+                mark_page(page, span, start, bytes, mask);
             }
             Space::Shared if span.least >= SHARED_BASE.into() && last <= common.shared.len() as u64 => {
                 let flat = &mut common.shared;
-                if row == Row::Other {
-                    for k in 0..bytes / 4 {
-                        for lane in each(mask) {
-                            let at = span.addresses[lane] as usize / 4 + k;
-                            flat.words[at] = word_of(r, list, a, k, lane);
-                        }
-                    }
-                } else {
-                    let first = span.least as usize / 4;
-                    let mut words = flat.words[first..first + bytes * LANES / 4].iter_mut();
-                    store_row(r, list, row, |x| words.next().into_iter().for_each(|w| *w = x));
+                if !scatter(r, list, a, mask, &mut *flat, span, 0) {
+                    return false;
                 }
-                for lane in each(mask) {
-                    let at = span.addresses[lane] as usize;
-                    flat.init[at / 32] |= crate::memory::byte_bits(at, bytes);
-                }
+                mark_flat(flat, span, bytes, mask);
                 if !flat.unfenced.is_empty() {
-                    each(mask).for_each(|lane| flat.stored(span.addresses[lane] as usize, bytes, self.writer()));
+                    each(mask).for_each(|lane| flat.stored(span.at(lane, 0), bytes, self.writer()));
                 }
             }
             _ => return false,
@@ -295,15 +250,8 @@ impl Warp {
 
     /// The careful way.
     #[inline(never)]
-    fn store_lanes(
-        &mut self,
-        core: &mut Core<'_>,
-        common: &mut Peers,
-        a: &Access,
-        mask: u32,
-        pc: u32,
-        addresses: &[u64; LANES],
-    ) {
+    fn store_lanes(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
+        let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let (width, bytes) = (a.width as usize, a.width as usize * a.count as usize);
         let alone = core.alone;
         for lane in each(mask) {
@@ -355,7 +303,7 @@ fn all_written_page(page: &Page, span: &Span, start: u64, bytes: usize) -> bool 
     if span.unit_stride && first.is_multiple_of(32) {
         return page.init[first / 32..first / 32 + bytes].iter().all(|w| w.load(Relaxed) == u32::MAX);
     }
-    span.addresses.iter().all(|a| page.written((a - start) as usize, bytes))
+    (0..LANES).all(|lane| page.written(span.at(lane, start), bytes))
 }
 
 #[inline(always)]
@@ -364,7 +312,20 @@ fn all_written_flat(flat: &Flat, span: &Span, bytes: usize) -> bool {
     if span.unit_stride && first.is_multiple_of(32) {
         return flat.init[first / 32..first / 32 + bytes].iter().all(|w| *w == u32::MAX);
     }
-    span.addresses.iter().all(|a| flat.written(*a as usize, bytes))
+    (0..LANES).all(|lane| flat.written(span.at(lane, 0), bytes))
+}
+
+#[inline(always)]
+fn mark_flat(flat: &mut Flat, span: &Span, bytes: usize, mask: u32) {
+    let first = span.least as usize;
+    if span.unit_stride && first.is_multiple_of(32) {
+        flat.init[first / 32..first / 32 + bytes].fill(u32::MAX);
+    } else {
+        for lane in each(mask) {
+            let at = span.at(lane, 0);
+            flat.init[at / 32] |= crate::memory::byte_bits(at, bytes);
+        }
+    }
 }
 
 #[inline(always)]
@@ -376,7 +337,7 @@ fn mark_page(page: &Page, span: &Span, start: u64, bytes: usize, mask: u32) {
         }
     } else {
         for lane in each(mask) {
-            page.mark((span.addresses[lane] - start) as usize, bytes);
+            page.mark(span.at(lane, start), bytes);
         }
     }
 }

@@ -22,6 +22,13 @@ impl Warp {
         for lane in each(active) {
             let who = Actor { warp: self.index, lane: lane as u32, pc };
             let Some(job) = self.job(core, peers, b, who, lane) else { continue };
+            if let Some(watcher) = &mut core.watcher {
+                match &job {
+                    Job::Load { from, .. } => watcher.copy(pc, from, false),
+                    Job::Store { to, .. } => watcher.copy(pc, to, true),
+                    Job::Send { .. } | Job::Write { .. } => {}
+                }
+            }
             if let Job::Load { from, to, counters } = &job {
                 for counter in counters {
                     peers.blocks_mut()[counter.rank].lands(*to, from.bytes(), pc);

@@ -3,6 +3,7 @@
 use super::grid::{Launch, Options};
 use super::multiply::Panels;
 use super::races::{Flags, Maps};
+use super::watch::Watcher;
 use crate::Manifest;
 use crate::finding::Findings;
 use crate::lanes::{LANES, Registers};
@@ -111,6 +112,8 @@ pub(crate) struct Core<'a> {
     pub maps: Maps,
     /// Room for matrix operands.
     pub panels: Panels,
+    /// Writes down what runs, where that is asked for.
+    pub watcher: Option<Box<Watcher>>,
     seed: u64,
 }
 
@@ -169,6 +172,7 @@ impl<'a> Core<'a> {
             flags: Flags::default(),
             maps: Maps::default(),
             panels: Panels::default(),
+            watcher: Watcher::new(options.watch, program),
             seed: options.seed,
         }
     }

@@ -2,11 +2,14 @@
 
 use super::cluster::{Cluster, Progress};
 use super::core::{Core, Shape};
+use super::watch::Watcher;
 use crate::Error;
 use crate::Manifest;
 use crate::finding::{Finding, FindingKind, Findings};
 use crate::memory::{Global, SHARED_BASE};
+use crate::profile::Profile;
 use crate::program::Program;
+use crate::step::{Step, Watch};
 use crate::tensor_map::TensorMap;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -96,6 +99,8 @@ pub struct Options {
     pub budget: Option<u64>,
     /// Threads to run blocks on, where blocks do not communicate; 0 for one a core.
     pub threads: usize,
+    /// What to write down of the launch.
+    pub watch: Watch,
 }
 
 /// What came of a launch.
@@ -109,6 +114,10 @@ pub struct Outcome {
     pub printed: String,
     /// Whether the launch was given up: too many faults, or no budget left.
     pub stopped: bool,
+    /// What each line did, where [`Watch::profile`] asks for it.
+    pub profile: Option<Profile>,
+    /// What the warp of [`Watch::warp`] did.
+    pub steps: Vec<Step>,
 }
 
 impl Outcome {
@@ -199,7 +208,7 @@ pub(crate) fn run(
     };
     let alone = program.communicates || shape.clusters() == 1 || threads == 1;
     let core = || Core::new(memory, program, launch, &shape, variables, manifest, options, alone);
-    let (executed, findings, printed, stopped) = if alone {
+    let (executed, findings, printed, stopped, watcher) = if alone {
         let mut core = core();
         if program.communicates {
             together(&mut core, chip, options);
@@ -211,12 +220,13 @@ pub(crate) fn run(
                 }
             }
         }
-        (core.executed, core.findings, core.printed, core.stopped)
+        (core.executed, core.findings, core.printed, core.stopped, core.watcher)
     } else {
         spread(core, shape.clusters(), threads, options)
     };
     let printed = printed.into_iter().map(|(_, text)| text).collect();
-    Outcome { instructions: executed, findings: findings.finish(), printed, stopped }
+    let (profile, steps) = watcher.map(|w| w.finish(program)).unwrap_or_default();
+    Outcome { instructions: executed, findings: findings.finish(), printed, stopped, profile, steps }
 }
 
 /// Clusters that do not communicate, on several threads.
@@ -225,11 +235,11 @@ fn spread<'a>(
     clusters: u64,
     threads: usize,
     options: &Options,
-) -> (u64, Findings, Vec<(u64, String)>, bool) {
+) -> (u64, Findings, Vec<(u64, String)>, bool, Option<Box<Watcher>>) {
     let next = AtomicU64::new(0);
     let used = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
-    let results = std::sync::Mutex::new((0, Findings::default(), vec![], false));
+    let results = std::sync::Mutex::new((0, Findings::default(), vec![], false, None::<Box<Watcher>>));
     // A few blocks at a time: fair when blocks differ, and the counter stays cold.
     let chunk = (clusters / (threads as u64 * 8)).clamp(1, 64);
     rayon::scope(|scope| {
@@ -267,6 +277,10 @@ fn spread<'a>(
                     results.1.merge(core.findings);
                     results.2.extend(core.printed);
                     results.3 |= core.stopped;
+                    match (&mut results.4, core.watcher) {
+                        (Some(all), Some(watcher)) => all.merge(*watcher),
+                        (all, watcher) => *all = all.take().or(watcher),
+                    }
                 }
             });
         }

@@ -6,7 +6,7 @@ use super::gather::meets;
 use super::peers::Peers;
 use super::warp::{Group, PATIENCE, State, Warp};
 use crate::finding::FindingKind;
-use crate::lanes::{LANES, each, put};
+use crate::lanes::{FULL, LANES, each, put};
 use crate::program::{Action, Barrier, BarrierKind, Instruction, NONE};
 
 /// What an access that may be waiting for another thread costs of a turn: a spinning group gives way early.
@@ -47,6 +47,7 @@ impl Warp {
         let mut strong = 0;
         let program = core.program;
         let code = program.code.as_slice();
+        let quick = self.registers.simd.fuses() && core.watcher.is_none();
         let mut executed = start;
         let mut pc = group.pc;
         let mut mask = group.mask;
@@ -55,6 +56,14 @@ impl Warp {
                 break Stop::Ready;
             }
             let Some(i) = code.get(pc as usize) else { break Stop::Gone };
+            if i.straight > 0 && mask == FULL && quick && !self.products.busy {
+                let most = u64::from(limit.saturating_sub(pc).max(1)).min(end - executed);
+                let count = u64::from(i.straight).min(most);
+                crate::quick::run(&mut self.registers, &code[pc as usize..pc as usize + count as usize]);
+                pc += count as u32;
+                executed += count;
+                continue;
+            }
             executed += 1;
             let active = match i.guard.register {
                 NONE => mask,
@@ -63,6 +72,9 @@ impl Warp {
                     mask & if i.guard.negated { !p } else { p }
                 }
             };
+            if core.watcher.is_some() {
+                self.watch(core, common.index, pc, mask, active);
+            }
             if i.checked && core.options.checks.init {
                 self.check_registers(core, common, pc, mask, active);
             }

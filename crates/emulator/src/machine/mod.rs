@@ -32,6 +32,7 @@ mod span;
 mod tensor_maps;
 mod tiles;
 mod warp;
+mod watch;
 
 pub use grid::{Checks, Launch, Options, Outcome, Schedule};
 pub(crate) use grid::{check, run};

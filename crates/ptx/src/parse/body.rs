@@ -176,10 +176,9 @@ fn instruction(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Instructi
         // Some compilers write a single value as a vector of one; ptxas takes it.
         for operand in &mut instruction.operands {
             if let Operand::Vector(parts) = operand
-                && parts.len() == 1
-                && let Some(only) = parts.pop()
+                && let [only] = &parts[..]
             {
-                *operand = only;
+                *operand = only.clone();
             }
         }
     }

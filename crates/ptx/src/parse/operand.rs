@@ -11,8 +11,8 @@ use crate::table::{Form, Shape};
 pub(super) fn parse(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Operand, ParseError> {
     match cursor.peek() {
         Token::Mark('[') => Ok(Operand::Address(address(cursor, scopes)?)),
-        Token::Mark('{') => Ok(Operand::Vector(list(cursor, scopes, ['{', '}'])?)),
-        Token::Mark('(') => Ok(Operand::Vector(list(cursor, scopes, ['(', ')'])?)),
+        Token::Mark('{') => Ok(Operand::Vector(list(cursor, scopes, ['{', '}'])?.into())),
+        Token::Mark('(') => Ok(Operand::Vector(list(cursor, scopes, ['(', ')'])?.into())),
         _ => {
             let first = scalar(cursor, scopes)?;
             if cursor.eat('|') {

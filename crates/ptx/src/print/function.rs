@@ -28,13 +28,14 @@ pub(super) fn write(
     let mut seen = FxHashSet::default();
     // A formatter is called through a table of functions: once a statement, and not for each of its parts.
     let mut line = String::new();
+    let mut last = instruction::Last::default();
     for statement in &function.body {
         line.clear();
         let out = &mut line;
         match statement {
             Statement::Instruction(i) => {
                 out.push('\t');
-                instruction::write(out, i, names)?;
+                instruction::write(out, i, names, &mut last)?;
                 out.push('\n');
             }
             Statement::Label(id) => {

@@ -4,8 +4,35 @@ use super::{Names, integer::write_integer};
 use crate::instruction::{Address, Base, Immediate, Instruction, Operand};
 use crate::syntax::Opcode;
 use std::fmt;
+use std::sync::Arc;
 
-pub(super) fn write(f: &mut impl fmt::Write, instruction: &Instruction, names: Names<'_>) -> fmt::Result {
+/// The last long vector and its text: the accumulator of an unrolled loop comes again and again.
+#[derive(Default)]
+pub(super) struct Last {
+    vector: Option<Arc<[Operand]>>,
+    text: String,
+}
+
+/// Shorter ones are written as fast as copied.
+const LONG: usize = 16;
+
+impl Last {
+    fn write(&mut self, f: &mut impl fmt::Write, parts: &Arc<[Operand]>, names: Names<'_>) -> fmt::Result {
+        if !self.vector.as_ref().is_some_and(|last| Arc::ptr_eq(last, parts)) {
+            self.text.clear();
+            write_list(&mut self.text, ["{", "}"], parts, names)?;
+            self.vector = Some(parts.clone());
+        }
+        f.write_str(&self.text)
+    }
+}
+
+pub(super) fn write(
+    f: &mut impl fmt::Write,
+    instruction: &Instruction,
+    names: Names<'_>,
+    last: &mut Last,
+) -> fmt::Result {
     if let Some(guard) = instruction.guard {
         f.write_str(if guard.negated { "@!" } else { "@" })?;
         names.register(f, guard.register)?;
@@ -20,6 +47,7 @@ pub(super) fn write(f: &mut impl fmt::Write, instruction: &Instruction, names: N
         f.write_str(if i == 0 { " " } else { ", " })?;
         match operand {
             Operand::Vector(parts) if instruction.opcode == Opcode::Call => write_list(f, ["(", ")"], parts, names)?,
+            Operand::Vector(parts) if parts.len() >= LONG => last.write(f, parts, names)?,
             operand => write_operand(f, operand, names)?,
         }
     }

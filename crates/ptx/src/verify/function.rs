@@ -186,7 +186,7 @@ impl Verifier<'_> {
     fn value(&mut self, form: &OperandForm, value: &ValueForm, operand: &Operand, instruction: &Instruction) {
         let Some(ty) = value.type_in(instruction) else { return };
         let parts = match operand {
-            Operand::Vector(parts) => parts.as_slice(),
+            Operand::Vector(parts) => &parts[..],
             operand => std::slice::from_ref(operand),
         };
         // The one special register that reads at two widths.
