@@ -53,6 +53,8 @@ pub enum FindingKind {
     Mbarrier(MbarrierFault),
     /// A tensor map that is none, or a copy that does not fit it; a bulk copy of an impossible size.
     TensorMap,
+    /// A copy through a tensor map that the kernel wrote, without a fence of the copying thread between.
+    TensorMapFence,
     /// An operation that names no block of the cluster, or two that should be one.
     Cluster,
     /// Two accesses to the same bytes, one of them a write, that nothing orders.
@@ -249,6 +251,7 @@ impl Finding {
                 format!("`{kernel}` has a copy count at an mbarrier whose initialisation is not fenced")
             }
             FindingKind::TensorMap => format!("`{kernel}` starts a bulk copy that can not be"),
+            FindingKind::TensorMapFence => format!("`{kernel}` copies by a tensor map whose change is not fenced"),
             FindingKind::Cluster => format!("`{kernel}` addresses its cluster wrongly"),
             FindingKind::Race => format!("`{kernel}` has a data race in {storage}"),
             FindingKind::ConstantLoad => format!("`{kernel}` reads through `.nc` what it writes"),

@@ -214,6 +214,12 @@ pub(crate) enum Action {
     CopyMap {
         to: Address,
         from: Address,
+        scope: Scope,
+    },
+    /// `fence.proxy.tensormap::generic.acquire`.
+    AcquireMap {
+        address: Address,
+        scope: Scope,
     },
     /// `cp.async.bulk.commit_group`.
     CommitBulk,

@@ -65,6 +65,7 @@ impl FindingKind {
             FindingKind::Mbarrier(MbarrierFault::Overwritten) => "mbarrier-overwritten",
             FindingKind::Mbarrier(MbarrierFault::Unfenced) => "mbarrier-unfenced",
             FindingKind::TensorMap => "tensor-map",
+            FindingKind::TensorMapFence => "tensor-map-fence",
             FindingKind::Cluster => "cluster",
             FindingKind::Race => "data-race",
             FindingKind::ConstantLoad => "constant-load",

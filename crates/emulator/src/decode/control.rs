@@ -1,7 +1,7 @@
 //! Branches, exits, barriers, and what needs nothing done.
 
 use super::{Decoder, Result};
-use crate::program::{Action, Barrier, BarrierKind, NONE, Scope, Semantics};
+use crate::program::{Action, Address, Barrier, BarrierKind, NONE, Scope, Semantics};
 use warpsmith_ptx::{Instruction, Opcode, Operand, Type, Word};
 
 impl Decoder<'_> {
@@ -35,6 +35,12 @@ impl Decoder<'_> {
                 self.communicates |= [Word::Gpu, Word::Sys, Word::Gl].iter().any(|w| i.has(*w));
                 if i.has(Word::MbarrierInit) {
                     self.emit(Action::MbarrierFence);
+                    return Ok(());
+                }
+                if i.has(Word::TensormapGeneric) && i.has(Word::Acquire) {
+                    let place = self.address(i, self.operand(i, 0)?)?;
+                    let address = Address { plane: place.plane, wide: place.wide, offset: place.offset };
+                    self.emit(Action::AcquireMap { address, scope: self.scope(i).unwrap_or(Scope::Gpu) });
                     return Ok(());
                 }
                 if i.has(Word::Proxy) {

@@ -57,11 +57,12 @@ impl Core<'_> {
     /// proxy, which sees what was initialised only after a fence of the thread that did it.
     pub(super) fn counting(&mut self, peers: &mut Peers, at: (usize, u32), who: Actor) -> Option<u64> {
         let barrier = self.mbarrier(peers, at, who)?;
-        let (phase, unfenced) = (barrier.phase, barrier.unfenced);
-        if let Some((warp, lane)) = unfenced.filter(|_| self.races) {
+        let (phase, maker, fenced) = (barrier.phase, barrier.made_by, barrier.fenced);
+        if self.races && !fenced.is_some_and(|tick| peers.knows(who, at.0, maker, tick)) {
+            let (warp, lane) = maker;
             let detail = format!(
-                "{}: lane {lane} of warp {warp} of block {} of the cluster initialised it, and neither \
-                 `fence.mbarrier_init` nor `fence.proxy.async` of it came after",
+                "{}: lane {lane} of warp {warp} of block {} of the cluster initialised it, and no `fence.mbarrier_init` \
+                 or `fence.proxy.async` of it comes between",
                 self.shared_name(at.1),
                 at.0
             );
@@ -245,9 +246,16 @@ impl Warp {
         core.note(peers, &Deed { warp, mask, pc, kind, space, addresses, bytes: 8, touch, order, live, value: 0 });
     }
 
+    /// Fences the barriers that lanes have initialised for the async proxy.
+    pub(super) fn fence_made(&self, peers: &mut Peers, active: u32) {
+        if let Some(tick) = peers.races.as_ref().and_then(|r| r.warps.get(self.index as usize)).map(|w| w.tick) {
+            peers.mbarriers.fence(self.index, active, tick);
+        }
+    }
+
     /// `fence.mbarrier_init`: for the cluster, and for the engines that count at the barriers.
     pub(super) fn fence_mbarriers(&self, core: &mut Core<'_>, peers: &mut Peers, active: u32) {
-        peers.mbarriers.fence(self.index, active);
+        self.fence_made(peers, active);
         let order = Semantics { acquires: false, releases: true };
         core.fence(peers, self.index, (active, self.live), order, Scope::Cluster);
     }
@@ -374,7 +382,7 @@ fn init(core: &mut Core<'_>, peers: &mut Peers, (rank, offset): (usize, u32), wh
         core.report_mbarrier(peers, who, MbarrierFault::Count, detail);
     }
     let mut barrier = Mbarrier::new(count.clamp(1, MOST));
-    barrier.unfenced = Some((who.warp, who.lane));
+    barrier.made_by = (who.warp, who.lane);
     let bits = barrier.bits();
     let block = &mut peers.blocks_mut()[rank];
     block.shared.set(offset as usize, 8, bits);

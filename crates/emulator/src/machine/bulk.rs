@@ -284,7 +284,10 @@ impl Warp {
         }
         let (name, record) = record(core, address);
         let problem = match record.as_deref().map(TensorMap::decode) {
-            Some(Ok(map)) if map.rank == usize::from(b.rank) => return Some(Boxes::Tensor { map: Box::new(map), at }),
+            Some(Ok(map)) if map.rank == usize::from(b.rank) => {
+                core.check_map(peers, address, who);
+                return Some(Boxes::Tensor { map: Box::new(map), at });
+            }
             Some(Ok(map)) => format!("a tensor of rank {}, copied as one of rank {}", map.rank, b.rank),
             Some(Err(error)) => error.to_string(),
             None => "nothing is there".into(),

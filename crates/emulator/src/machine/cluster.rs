@@ -134,11 +134,10 @@ impl Cluster {
 
     /// Whether it is the turn of the slow warp, and another can run.
     fn is_slow(&mut self, core: &Core<'_>) -> bool {
-        self.picks += 1;
         let slow = (core.options.seed % u64::from(core.shape.warps())) as u32;
-        self.warps[self.next].index == slow
-            && !self.picks.is_multiple_of(SELDOM)
-            && self.warps.iter().any(|w| w.index != slow && w.is_ready())
+        let mine = self.warps[self.next].index == slow;
+        self.picks += u64::from(mine);
+        mine && !self.picks.is_multiple_of(SELDOM) && self.warps.iter().any(|w| w.index != slow && w.is_ready())
     }
 
     /// Completes a copy early: when the seed says so, or a thread looks for it without waiting.
@@ -168,6 +167,7 @@ impl Cluster {
         for agent in self.peers.agents.take_all(|a| a.job.uses(a.rank, rank)) {
             core.report_exit(&self.peers, &agent);
         }
+        core.check_exit(&mut self.peers);
     }
 
     /// Ends all threads where they stand.

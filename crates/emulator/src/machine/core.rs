@@ -2,7 +2,7 @@
 
 use super::grid::{Launch, Options};
 use super::multiply::Panels;
-use super::races::Flags;
+use super::races::{Flags, Maps};
 use super::watch::Watcher;
 use crate::Manifest;
 use crate::finding::Findings;
@@ -108,6 +108,8 @@ pub(crate) struct Core<'a> {
     pub signals: u64,
     /// Flags in global memory.
     pub flags: Flags,
+    /// Tensor maps that the kernel has written.
+    pub maps: Maps,
     /// Room for matrix operands.
     pub panels: Panels,
     /// Writes down what runs, where that is asked for.
@@ -168,6 +170,7 @@ impl<'a> Core<'a> {
             launch: memory.launches(),
             signals: 0,
             flags: Flags::default(),
+            maps: Maps::default(),
             panels: Panels::default(),
             watcher: Watcher::new(options.watch, program),
             seed: options.seed,

@@ -251,7 +251,7 @@ impl Warp {
             Action::Product(index) => self.start_product(core, common, index, group, active),
             Action::ProxyFence => {
                 self.fence_proxy(common);
-                common.mbarriers.fence(self.index, active);
+                self.fence_made(common, active);
                 group.pc += 1;
             }
             Action::MbarrierFence => {
@@ -288,9 +288,13 @@ impl Warp {
                 self.change_map(core, common, &change, active, group.pc);
                 group.pc += 1;
             }
-            Action::CopyMap { to, from } => {
+            Action::CopyMap { to, from, scope } => {
                 self.split(group, active);
-                self.copy_map(core, common, (to, from), active, group.pc);
+                self.copy_map(core, common, (to, from, scope), active, group.pc);
+                group.pc += 1;
+            }
+            Action::AcquireMap { address, scope } => {
+                self.acquire_map(core, common, (address, scope), active, group.pc);
                 group.pc += 1;
             }
             Action::CommitBulk => {

@@ -17,8 +17,9 @@ pub(crate) struct Mbarrier {
     pub pending: u32,
     /// Bytes that this phase lacks; negative when they came before they were expected.
     pub bytes: i64,
-    /// The warp and lane that initialised it, until they fence that for the async proxy.
-    pub unfenced: Option<(u32, u32)>,
+    /// The warp and lane that initialised it, and when they fenced that for the async proxy.
+    pub made_by: (u32, u32),
+    pub fenced: Option<u32>,
     /// Waiting groups of this phase.
     waiting: bool,
     /// Whether a thread knows that the last phase has ended.
@@ -228,11 +229,12 @@ impl Mbarriers {
         self.live.remove(&offset)
     }
 
-    /// Lanes of a warp fence what they have initialised for the async proxy.
-    pub(crate) fn fence(&mut self, warp: u32, lanes: u32) {
+    /// Lanes of a warp fence what they have initialised for the async proxy, at that time.
+    pub(crate) fn fence(&mut self, warp: u32, lanes: u32, tick: u32) {
         for barrier in self.live.values_mut() {
-            if barrier.unfenced.is_some_and(|(w, lane)| w == warp && lanes >> (lane & 31) & 1 == 1) {
-                barrier.unfenced = None;
+            let (maker, lane) = barrier.made_by;
+            if barrier.fenced.is_none() && maker == warp && lanes >> (lane & 31) & 1 == 1 {
+                barrier.fenced = Some(tick);
             }
         }
     }

@@ -125,6 +125,11 @@ impl Shadow {
         }
     }
 
+    /// The accesses that are not forgotten.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter()
+    }
+
     fn get(&self, number: u32) -> Option<&Group> {
         self.groups.get(number.checked_sub(self.first + 1)? as usize)
     }

@@ -1,7 +1,7 @@
 //! Runs mutants until the sanitizer objects, and says of which it did not.
 
 use crate::mutants::{Mutant, mutants};
-use crate::subject::{Order, Subject};
+use crate::subject::{Order, Ran, Subject};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use warpsmith_emulator::Schedule;
@@ -9,14 +9,14 @@ use warpsmith_emulator::Schedule;
 /// A mutant that the sanitizer may pass over, and why by PTX's memory model.
 pub struct Argued {
     /// Its kernel, the name of its instruction, and what became of it.
-    pub mutant: &'static str,
+    pub mutant: String,
     pub why: &'static str,
 }
 
 /// Mutants that are argued, of a hundred.
 const MOST_ARGUED: f64 = 5.0;
-/// How much longer than the kernel itself a mutant may run.
-const PATIENCE: u64 = 50;
+/// How much longer than the kernel itself in the same order a mutant may run.
+const PATIENCE: u64 = 10;
 
 /// Seeds of the schedules that a mutant must survive.
 fn orders() -> Vec<Order> {
@@ -32,15 +32,17 @@ fn orders() -> Vec<Order> {
     all
 }
 
-/// What the sanitizer said of a mutant first, be it that it does not end; `Err` says what came of it instead.
-fn verdict(subject: &Subject, mutant: &Mutant, budget: u64, right: &[u8]) -> Result<String, String> {
+/// What the sanitizer said of a mutant first, be it that it does not end where the kernel does; `Err` says what came of
+/// it instead.
+fn verdict(subject: &Subject, mutant: &Mutant, plain: &[(Order, Ran)]) -> Result<String, String> {
     let mut wrong = None;
-    for order in orders() {
+    for (order, plain) in plain {
+        let budget = PATIENCE * plain.outcome.instructions.unwrap().max(1000);
         let ran = subject.run(order.options(Some(budget)), Some(&mutant.ptx));
         if let Some(first) = ran.outcome.findings.first() {
             return Ok(first.message.clone());
         }
-        if ran.result != right {
+        if ran.result != plain.result {
             wrong.get_or_insert_with(|| format!("wrong result ({order})"));
         }
     }
@@ -53,11 +55,12 @@ pub fn all_are_found(subjects: &[Subject], argued: &[Argued]) {
     let (mut count, mut excused) = (0, 0);
     let mut used = vec![false; argued.len()];
     for subject in subjects {
-        let plain = subject.run(orders()[0].options(None), None);
-        assert!(plain.outcome.findings.is_empty(), "{}: {}", subject.name, plain.outcome.findings[0]);
-        let budget = PATIENCE * plain.outcome.instructions.unwrap().max(1000);
-        let all = mutants(&plain.module, plain.place);
-        let verdicts: Vec<_> = all.iter().map(|m| (m, verdict(subject, m, budget, &plain.result))).collect();
+        let plain: Vec<_> = orders().into_iter().map(|o| (o, subject.run(o.options(None), None))).collect();
+        for (order, ran) in &plain {
+            assert!(ran.outcome.findings.is_empty(), "{} ({order}): {}", subject.name, ran.outcome.findings[0]);
+        }
+        let all = mutants(&plain[0].1.module, plain[0].1.place);
+        let verdicts: Vec<_> = all.iter().map(|m| (m, verdict(subject, m, &plain))).collect();
         let mut by_kind: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for (mutant, verdict) in &verdicts {
             let line = format!("{} | {mutant}", subject.name);

@@ -133,7 +133,7 @@ fn changed_map() -> Case {
             changed.set_extent(0, 64);
         });
         // The map stands behind the results, at a multiple of 128 bytes.
-        let map = changed.publish(a.y.at::<U32>((128,)).cast(), Scope::Device);
+        let map = changed.publish(a.y.at::<U32>((128,)).cast(), Scope::Block);
         when(i.eq(0), || {
             barriers.at(0).arrive_expect(512);
             Bulk::new().load_box(first.at(0), &map, (0,), barriers.at(0));
@@ -155,26 +155,37 @@ fn changed_map() -> Case {
 }
 
 fn clusters() -> Vec<Case> {
-    // Two blocks; both get the first half of `x` in the first half of their part of `y`.
-    let both = |name: &str, sends: bool, f: fn(&CaseParams, &Shared<U32>, &Mbarriers)| {
+    // Two blocks; both get all of `x` in their part of `y`, by `f` from `x` or from what `before` puts into `from`.
+    type Step = fn(&CaseParams, &Shared<U32>, &Shared<U32>, &Mbarriers);
+    let both = |name: &str, before: Option<Step>, f: Step| {
         let body = move |a: &CaseParams| {
             let (b, i) = (block_idx().x, thread_idx().x);
-            let tile = Shared::<U32>::aligned("tile", 64, 128);
+            let (tile, from) = (Shared::<U32>::aligned("tile", 64, 128), Shared::<U32>::aligned("from", 64, 128));
             let barriers = Mbarriers::new("barrier", 1);
             when(i.eq(0), || {
                 barriers.init(1);
-                fence_barrier_init();
                 barriers.at(0).arrive_expect(256);
+                if before.is_none() {
+                    fence_barrier_init();
+                }
             });
-            arrive_cluster_relaxed();
+            match before {
+                None => arrive_cluster_relaxed(),
+                Some(before) => {
+                    before(a, &tile, &from, &barriers);
+                    // For what is sent, and for the barriers.
+                    fence_async(Proxied::Shared);
+                    arrive_cluster();
+                }
+            }
             wait_cluster();
-            f(a, &tile, &barriers);
+            when(i.eq(0), || f(a, &tile, &from, &barriers));
             barriers.at(0).wait_cluster(0);
             for k in 0..2 {
                 a.y.at::<U32>((b * 64 + i + k * 32,)).store(tile.get(i + k * 32));
             }
             // What is sent must be there until it has come.
-            if sends {
+            if before.is_some() {
                 arrive_cluster_relaxed();
                 wait_cluster();
             }
@@ -185,48 +196,42 @@ fn clusters() -> Vec<Case> {
         .launch(Launch::grid(2).block(32).cluster(2))
         .on(hopper)
     };
+    fn fill(a: &CaseParams, from: &Shared<U32>, less: usize) {
+        let i = thread_idx().x;
+        for k in 0..2 {
+            from.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load() - less);
+        }
+    }
     vec![
-        both("bulk multicast", false, |a, tile, barriers| {
-            when(cluster_rank().eq(0) & thread_idx().x.eq(0), || {
+        both("bulk multicast", None, |a, tile, _, barriers| {
+            when(cluster_rank().eq(0), || {
                 Bulk::new().multicast(3).load(tile.at(0), a.x.at((0,)), 64, barriers.at(0));
             });
         }),
-        both("box multicast", false, |a, tile, barriers| {
+        both("box multicast", None, |a, tile, _, barriers| {
             let map = TmaTensor::new(&a.x, [32], Span::None);
-            when(thread_idx().x.eq(0), || {
-                // Each block fetches a half for both.
-                let half = Dim::from(cluster_rank()) * 32;
-                Bulk::new().multicast(3).load_box(tile.at(half), &map, (half,), barriers.at(0));
-            });
+            // Each block fetches a half for both.
+            let half = Dim::from(cluster_rank()) * 32;
+            Bulk::new().multicast(3).load_box(tile.at(half), &map, (half,), barriers.at(0));
         }),
-        both("bulk send", true, |a, tile, barriers| {
-            let i = thread_idx().x;
-            let from = Shared::<U32>::aligned("from", 64, 128);
-            for k in 0..2 {
-                from.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load());
-            }
-            fence_async(Proxied::Shared);
-            sync_threads();
-            when(i.eq(0), || {
-                let other = cluster_rank() ^ 1;
-                Bulk::new().send(tile.at(0).in_block(other), from.at(0), 64, barriers.at(0).in_block(other));
-            });
+        both("bulk send", Some(|a, _, from, _| fill(a, from, 0)), |_, tile, from, barriers| {
+            let other = cluster_rank() ^ 1;
+            Bulk::new().send(tile.at(0).in_block(other), from.at(0), 64, barriers.at(0).in_block(other));
         }),
-        both("bulk send reduce", true, |a, tile, barriers| {
-            let i = thread_idx().x;
-            let from = Shared::<U32>::aligned("from", 64, 128);
-            for k in 0..2 {
-                tile.set(i + k * 32, 7);
-                from.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load() - 7);
-            }
-            fence_async(Proxied::SharedCluster);
-            sync_cluster();
-            when(i.eq(0), || {
+        both(
+            "bulk send reduce",
+            Some(|a, tile, from, _| {
+                fill(a, from, 7);
+                for k in 0..2 {
+                    tile.set(thread_idx().x + k * 32, 7);
+                }
+            }),
+            |_, tile, from, barriers| {
                 let other = cluster_rank() ^ 1;
                 let (to, at) = (tile.at(0).in_block(other), barriers.at(0).in_block(other));
                 Bulk::new().send_reduce(Atomic::Add, to, from.at(0), 64, at);
-            });
-        }),
+            },
+        ),
     ]
 }
 

@@ -186,11 +186,13 @@ fn mbarriers() -> Vec<Case> {
             let barrier = barriers.at(0);
             when(i.eq(0), || barriers.init(66));
             sync_threads();
-            tile.set(i, x);
             let left = var(U32::from(0));
             when(i.eq(0), || {
                 barrier.expect(16);
                 left.set(barrier.arrive_without_end(1).pending());
+            });
+            tile.set(i, x);
+            when(i.eq(0), || {
                 barrier.complete(16);
                 barrier.arrive_many(2);
             })
@@ -241,12 +243,14 @@ fn warps() -> Vec<Case> {
         ),
         warp(
             "ballot",
-            |x| ballot(x.gt(1 << 31)) & lanes_below() & active_lanes(),
+            |x| ballot(x.gt(1 << 31)) & lanes_below(),
             |x| {
                 let all = (0..32).filter(|i| x[*i] > 1 << 31).fold(0u32, |m, i| m | 1 << i);
                 (0..32).map(|i| all & ((1 << i) - 1)).collect()
             },
         ),
+        // Who is with whom is the machine's to choose, but nobody is without itself.
+        warp("active_lanes", |x| select((active_lanes() >> lane_idx() & 1).eq(1), x, 0), |x| x.to_vec()),
         warp(
             "match_lanes",
             |x| match_lanes(x % 3),

@@ -312,6 +312,16 @@ impl Core<'_> {
 }
 
 impl Peers {
+    /// Whether a lane of the block that runs knows what a lane of a block of the cluster did up to some time.
+    pub(crate) fn knows(&self, who: Actor, rank: usize, (warp, lane): (u32, u32), tick: u32) -> bool {
+        let Some(clock) = self.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)) else { return true };
+        if rank == self.rank() && warp == who.warp {
+            return lane == who.lane || tick <= clock.knows_lane(who.lane, lane);
+        }
+        let block = self.blocks().get(rank).map_or(u64::MAX, |b| b.number);
+        clock.known(who.lane).entry(block, warp as usize).is_some_and(|entry| tick <= entry.time(lane))
+    }
+
     /// The clocks of the block that runs, and the history of a block's shared memory.
     pub(super) fn with_shadow<R>(
         &mut self,

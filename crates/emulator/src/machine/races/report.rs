@@ -75,7 +75,7 @@ impl Core<'_> {
         }
     }
 
-    fn line(&self, pc: u32) -> String {
+    pub(super) fn line(&self, pc: u32) -> String {
         match self.program.origins.get(pc as usize).map_or(0, |o| o.line) {
             0 => match self.program.location(pc as usize) {
                 Some(location) => location.to_string(),
