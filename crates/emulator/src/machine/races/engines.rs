@@ -101,7 +101,9 @@ impl Core<'_> {
     ) -> Option<Mark> {
         let clusters = self.clusters();
         let mut races: Vec<Race> = vec![];
-        let number = peers.with_shadow(rank, |clocks, shadow| {
+        let start = stretches.iter().map(|s| s.offset).min()?;
+        let end = stretches.iter().map(|s| s.offset + s.bytes).max()?;
+        let number = peers.with_shadow(rank, start..end, |clocks, shadow| {
             let clock = clocks.get(who.warp as usize)?;
             let judge =
                 Judge { clock, by: Some(who.lane), touch: group.touch, bytes: 16, value: 0, cluster_blocks: clusters };

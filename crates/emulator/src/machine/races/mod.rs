@@ -10,9 +10,11 @@ mod block;
 mod clock;
 mod engines;
 mod flags;
+mod later;
 mod order;
 mod report;
 mod threads;
+mod words;
 
 pub(crate) use access::Deed;
 pub(crate) use block::{BlockRaces, ClusterRaces};
