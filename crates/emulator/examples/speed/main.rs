@@ -28,6 +28,8 @@ struct Workload {
     expected: Option<(DevicePointer, Vec<u8>)>,
 }
 
+type Make = fn() -> Workload;
+
 /// Repetitions that a number gets, and how long each is at least: the system counts a thread's time in steps.
 const REPETITIONS: usize = 7;
 const TIME: Duration = Duration::from_millis(60);
@@ -37,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (wanted, only) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
     println!("{:34} {:^33} {:^33}", "million warp instructions/s", "one core", "two cores");
     println!("{:34} {:>16} {:>16} {:>16} {:>16}", "", "unchecked", "checked", "unchecked", "checked");
-    let makers: [(&str, fn() -> Workload); 7] = [
+    let makers: [(&str, Make); 7] = [
         ("ALU: 16 fma a turn", kernels::fma),
         ("ALU: 16 integer a turn", kernels::integer),
         ("RMSNorm 512 x 4096 bf16", kernels::rms_norm),

@@ -29,6 +29,7 @@ mod tiny;
 mod vectors;
 mod video;
 mod warp;
+mod wide;
 mod wmma;
 
 use crate::DecodeError;
@@ -314,16 +315,6 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// Counts from each instruction those that only compute.
-    fn count_straight(&mut self) {
-        let mut straight = 0u16;
-        for i in self.code.iter_mut().rev() {
-            let plain = matches!(i.action, Action::Compute { .. }) && i.guard.register == NONE && !i.checked;
-            straight = if plain { straight.saturating_add(1) } else { 0 };
-            i.straight = straight;
-        }
-    }
-
     /// Labels become instruction indices.
     fn link(&mut self) -> Result<()> {
         let end = self.code.len() as u32 - 1;
@@ -355,7 +346,7 @@ impl<'m> Decoder<'m> {
         }
         let entry = self.frames.last().map_or(0, |f| f.start);
         let uses = flow::analyse(&mut self.code, &self.flow, &self.lists, self.counts, entry);
-        self.count_straight();
+        flow::count_straight(&mut self.code);
         let touched = if self.products.is_empty() { vec![] } else { flow::touched(&self.flow) };
         if !self.products.is_empty() {
             fences::analyse(&self.code, &self.flow, &self.lists, self.counts.r32, &mut self.products);

@@ -1,5 +1,7 @@
 //! Loads and stores: all lanes of an access at once where they lie in one page and nothing is wrong, else lane by lane.
 
+#![allow(clippy::needless_range_loop)]
+
 use super::block::Common;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
@@ -8,11 +10,9 @@ use super::races::Deed;
 use super::span::{Span, addresses, extend, gather, load_flat_row, load_row, scatter};
 use super::warp::Warp;
 use crate::finding::AccessKind;
-use crate::lanes::{LANES, each};
+use crate::lanes::{FULL, LANES, Raw, each, spread};
 use crate::memory::{Flat, PAGE, POISON_WORD, Page, SHARED_BASE, Touch};
 use crate::program::{Access, Space};
-use rustc_hash::FxHasher;
-use std::hash::{Hash, Hasher};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Warp {
@@ -145,7 +145,13 @@ impl Warp {
         let kind = if writes { AccessKind::Store } else { AccessKind::Load };
         let bytes = u32::from(a.width) * u32::from(a.count);
         let (warp, live, order, space) = (self.index, self.live, a.order, a.space);
-        let value = if writes && !a.strong { self.value_of(core, a, mask, addresses) } else { 0 };
+        let value = match writes && !a.strong {
+            true => self.registers.simd.run(
+                #[inline(always)]
+                || self.value_of(core, a, mask, addresses),
+            ),
+            false => 0,
+        };
         let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live, value };
         if a.strong && !writes && core.polls_again(common, &deed) {
             return;
@@ -167,32 +173,46 @@ impl Warp {
     }
 
     /// A hash of what lanes store and where; never 0.
+    #[inline(always)]
     fn value_of(&self, core: &Core<'_>, a: &Access, mask: u32, addresses: &[u64; LANES]) -> u64 {
-        let mut hash = FxHasher::default();
-        for lane in each(mask) {
-            addresses[lane].hash(&mut hash);
-            for register in registers(core, a) {
-                let register = *register as usize;
-                let value = match a.wide {
-                    true => self.registers.r64[register][lane],
-                    false => self.registers.r32[register][lane].into(),
-                };
-                (value & (u64::MAX >> (64 - 8 * u32::from(a.width).min(8)))).hash(&mut hash);
+        // Each lane by itself, then their sum: it matters what is stored where, and not by whom.
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        let kept = u64::MAX >> (64 - 8 * u32::from(a.width).min(8));
+        let lanes = spread(mask);
+        let mut hashes = addresses.map(|address| address.wrapping_mul(FACTOR));
+        for register in registers(core, a) {
+            let register = *register as usize;
+            for l in 0..LANES {
+                let value =
+                    if a.wide { self.registers.r64[register][l] } else { self.registers.r32[register][l].into() };
+                let mixed = (hashes[l] ^ (value & kept)).wrapping_mul(FACTOR);
+                hashes[l] = mixed ^ mixed >> 29;
             }
         }
-        hash.finish() | 1
+        let mut sum = 0u64;
+        for l in 0..LANES {
+            let mixed = hashes[l].wrapping_mul(FACTOR);
+            sum = sum.wrapping_add(u64::blend(lanes[l], mixed ^ mixed >> 31, 0));
+        }
+        sum.wrapping_mul(FACTOR) | 1
     }
 
     /// Lanes that store different values to one place in one instruction.
     fn note_collisions(&self, core: &mut Core<'_>, common: &Peers, a: &Access, d: &Deed<'_>) {
-        let apart = u64::from(d.bytes);
+        let bytes = u64::from(d.bytes);
+        let simd = self.registers.simd;
+        let all_apart = d.mask == FULL
+            && simd.run(
+                #[inline(always)]
+                || apart(d.addresses, bytes),
+            );
         let mut next = 0;
-        let rising = each(d.mask).all(|lane| {
+        let mut rises = |lane: usize| {
             let free = d.addresses[lane] >= next;
-            next = d.addresses[lane].saturating_add(apart);
+            next = d.addresses[lane].saturating_add(bytes);
             free
-        });
-        if rising {
+        };
+        if all_apart || each(d.mask).all(&mut rises) {
             return;
         }
         let lanes: Vec<usize> = each(d.mask).collect();
@@ -205,7 +225,7 @@ impl Warp {
         for (n, first) in lanes.iter().enumerate() {
             for second in &lanes[n + 1..] {
                 let (x, y) = (d.addresses[*first], d.addresses[*second]);
-                let overlap = x < y.saturating_add(apart) && y < x.saturating_add(apart);
+                let overlap = x < y.saturating_add(bytes) && y < x.saturating_add(bytes);
                 let same = x == y && list.iter().all(|r| (value(*first, *r) ^ value(*second, *r)) & mask == 0);
                 if overlap && !same {
                     core.report_collision(common, d, (*first, *second));
@@ -272,6 +292,26 @@ impl Warp {
     }
 }
 
+/// Whether no two lanes' bytes are the same, as far as that shows at once.
+#[inline(always)]
+fn apart(addresses: &[u64; LANES], bytes: u64) -> bool {
+    // Where all are aligned, only equal addresses overlap. Each lane is compared with the sixteen after it.
+    let mut twice = [0u32; 2 * LANES];
+    let mut low = 0;
+    for l in 0..LANES {
+        twice[l] = addresses[l] as u32;
+        twice[l + LANES] = addresses[l] as u32;
+        low |= addresses[l];
+    }
+    let mut same = 0;
+    for k in 1..=LANES / 2 {
+        for l in 0..LANES {
+            same |= u32::from(twice[l] == twice[l + k]);
+        }
+    }
+    same == 0 && low & bytes.wrapping_sub(1) == 0
+}
+
 /// The data registers of an access.
 #[inline(always)]
 fn registers<'p>(core: &Core<'p>, a: &Access) -> &'p [u32] {
@@ -297,11 +337,19 @@ fn page<'m>(core: &mut Core<'m>, span: &Span, last: u64, write: bool) -> Option<
     Some((page, a.base + first / PAGE as u64 * PAGE as u64))
 }
 
+/// Bytes of an access that are looked at together, with what lies between.
+const NEAR: usize = 1024;
+
 #[inline(always)]
 fn all_written_page(page: &Page, span: &Span, start: u64, bytes: usize) -> bool {
     let first = (span.least - start) as usize;
     if span.unit_stride && first.is_multiple_of(32) {
         return page.init[first / 32..first / 32 + bytes].iter().all(|w| w.load(Relaxed) == u32::MAX);
+    }
+    // What lies between may be written, too: that is seen at once.
+    let end = (span.greatest - start) as usize + bytes;
+    if end - first <= NEAR && page.init[first / 32..end.div_ceil(32)].iter().all(|w| w.load(Relaxed) == u32::MAX) {
+        return true;
     }
     (0..LANES).all(|lane| page.written(span.at(lane, start), bytes))
 }
@@ -311,6 +359,10 @@ fn all_written_flat(flat: &Flat, span: &Span, bytes: usize) -> bool {
     let first = span.least as usize;
     if span.unit_stride && first.is_multiple_of(32) {
         return flat.init[first / 32..first / 32 + bytes].iter().all(|w| *w == u32::MAX);
+    }
+    let end = span.greatest as usize + bytes;
+    if end - first <= NEAR && flat.init[first / 32..end.div_ceil(32)].iter().all(|w| *w == u32::MAX) {
+        return true;
     }
     (0..LANES).all(|lane| flat.written(span.at(lane, 0), bytes))
 }

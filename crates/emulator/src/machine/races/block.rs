@@ -2,6 +2,7 @@
 
 use super::clock::{Clock, Entry};
 use super::flags::Flags;
+use super::later::Later;
 use super::threads::{Hint, WarpClock, Why};
 use crate::memory::Shadow;
 use crate::program::{MbarrierOp, Scope};
@@ -14,6 +15,8 @@ pub(crate) struct BlockRaces {
     pub warps: Vec<WarpClock>,
     /// The history of its shared memory.
     pub shadow: Shadow,
+    /// Reads of it that are not in there yet.
+    pub(super) later: Later,
     /// Flags in its shared memory.
     pub flags: Flags,
     /// What has arrived at each of the block's barriers.
@@ -43,6 +46,7 @@ impl BlockRaces {
         self.warps.extend((0..warps).map(|n| WarpClock::new(block, n as u16)));
         self.shadow.prepare(bytes, launch);
         self.shadow.forget();
+        self.later.clear();
         self.flags.clear();
         self.barriers = Default::default();
         self.mbarriers.clear();
@@ -81,6 +85,7 @@ impl BlockRaces {
     pub(crate) fn all_met(&mut self) {
         if !self.copies && !self.shadow.is_pending() {
             self.shadow.forget();
+            self.later.clear();
         }
     }
 

@@ -104,7 +104,9 @@ impl Core<'_> {
         self.check_started(peers, rank, who.warp, who.lane, who.pc);
         let clusters = self.clusters();
         let mut races: Vec<Race> = vec![];
-        let number = peers.with_shadow(rank, |clocks, shadow| {
+        let start = stretches.iter().map(|s| s.offset).min()?;
+        let end = stretches.iter().map(|s| s.offset + s.bytes).max()?;
+        let number = peers.with_shadow(rank, start..end, |clocks, shadow| {
             let clock = clocks.get(who.warp as usize)?;
             let judge = Judge {
                 clock,

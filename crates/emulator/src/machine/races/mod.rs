@@ -11,10 +11,12 @@ mod clock;
 mod engines;
 mod exit;
 mod flags;
+mod later;
 mod maps;
 mod order;
 mod report;
 mod threads;
+mod words;
 
 pub(crate) use access::Deed;
 pub(crate) use block::{BlockRaces, ClusterRaces};
