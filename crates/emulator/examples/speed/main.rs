@@ -3,8 +3,8 @@
 //!
 //! `cargo run --release -p warpsmith-emulator --example speed [-- part of a name [unchecked | checked]]`
 //!
-//! One core is timed by what its thread has run, so that other work on the machine does not count; two cores by the
-//! clock on the wall, so that only a quiet machine shows how they scale.
+//! Time is what the threads have run, so that other work on the machine does not count; on two cores, half of what all
+//! of them have: it shows what sharing costs.
 
 #![allow(clippy::print_stdout)]
 
@@ -92,8 +92,8 @@ fn measure(name: &str, w: &mut Workload, options: Options) -> Result<Measured, B
                 return Err(finding.diagnostic().render().into());
             }
         }
-        let own = seconds().zip(own).map(|(end, start)| end - start);
-        times.push(own.filter(|_| options.threads == 1).unwrap_or(wall.elapsed().as_secs_f64()) / launches);
+        let own = seconds().zip(own).map(|(end, start)| (end - start) / options.threads as f64);
+        times.push(own.unwrap_or(wall.elapsed().as_secs_f64()) / launches);
     }
     if let Some((at, expected)) = &w.expected {
         let mut bytes = vec![0; expected.len()];
@@ -106,8 +106,12 @@ fn measure(name: &str, w: &mut Workload, options: Options) -> Result<Measured, B
     Ok(Measured { instructions, best: times[0], median: times[times.len() / 2] })
 }
 
-/// Seconds that this thread has run, where the system tells.
+/// Seconds that the threads of this process have run, where the system tells.
 fn seconds() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 * 1e-9)
+    let mut nanoseconds = 0;
+    for thread in std::fs::read_dir("/proc/self/task").ok()? {
+        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        nanoseconds += text.split_whitespace().next()?.parse::<u64>().ok()?;
+    }
+    Some(nanoseconds as f64 * 1e-9)
 }

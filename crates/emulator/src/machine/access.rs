@@ -7,7 +7,7 @@ use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
 use super::races::Deed;
-use super::span::{Span, addresses, extend, gather, load_flat_row, load_row, scatter};
+use super::span::{Span, addresses, extend, gather, load_flat_row, load_row, scatter, store_row};
 use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::{FULL, LANES, Raw, each, spread};
@@ -248,7 +248,8 @@ impl Warp {
         match a.space {
             Space::Global | Space::Generic => {
                 let Some((page, start)) = page(core, span, last, true) else { return false };
-                if !scatter(r, list, a, mask, page, span, start) {
+                let row = span.unit_stride && store_row(r, list, a, page, (span.least - start) as usize);
+                if !row && !scatter(r, list, a, mask, page, span, start) {
                     return false;
                 }
                 mark_page(page, span, start, bytes, mask);

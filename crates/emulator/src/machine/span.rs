@@ -294,6 +294,30 @@ pub(super) fn extend(x: u32, width: u32, signed: bool) -> u32 {
     if signed { (((x << drop) as i32) >> drop) as u32 } else { (x << drop) >> drop }
 }
 
+/// Stores lanes that lie side by side to a page, where that has a path of its own; false when not.
+#[inline(always)]
+pub(super) fn store_row(r: &Registers, list: &[u32], a: &Access, page: &Page, first: usize) -> bool {
+    match (a.wide, a.width, a.count) {
+        (false, 4, 1) => write_row::<1>(r, list, page, first / 4),
+        (false, 4, 2) => write_row::<2>(r, list, page, first / 4),
+        (false, 4, 4) => write_row::<4>(r, list, page, first / 4),
+        _ => false,
+    }
+}
+
+#[inline(always)]
+fn write_row<const N: usize>(r: &Registers, list: &[u32], page: &Page, first: usize) -> bool {
+    let Some(list) = list.first_chunk::<N>() else { return false };
+    let planes = list.map(|n| u32::plane(r, n as u16));
+    let (words, _) = page.words[first..first + N * LANES].as_chunks::<N>();
+    for (l, words) in words.iter().enumerate().take(LANES) {
+        for (plane, word) in planes.iter().zip(words) {
+            word.store(plane[l], Relaxed);
+        }
+    }
+    true
+}
+
 /// Where lanes store their words, one after the other.
 pub(super) trait Sink {
     fn write<const N: usize>(&mut self, index: usize, words: &[u32; N]);

@@ -159,6 +159,7 @@ impl Shadow {
         self.wrote |= touch.writes;
         self.was_read |= !touch.writes;
         let mut word = s.offset / 4;
+        let mut last = None;
         while 4 * word < end {
             let (from, to) = ((4 * word).max(s.offset), (4 * word + 4).min(end));
             let at = word as usize;
@@ -183,11 +184,15 @@ impl Shadow {
                 let lane = lane_at(from);
                 let lanes = if s.stride > 0 && s.stride < 4 { 4 / s.stride } else { 1 };
                 let cells = (self.writes[at], self.reads[at]);
-                let new = self.step((number, lane, lanes), cells, touch, &mut known, judge, &mut |g, a, b| {
-                    race(g, a, b, from);
-                });
+                // Words of one lane with one history have one future.
+                let new = match last {
+                    Some((l, old, new)) if (l, old) == (lane, cells) => new,
+                    _ => self.step((number, lane, lanes), cells, touch, &mut known, judge, &mut |g, a, b| {
+                        race(g, a, b, from);
+                    }),
+                };
+                last = Some((lane, cells, new));
                 if s.stride == 0 {
-                    // Words of one lane with one history have one future.
                     let rest = at..((end / 4) as usize).min(self.writes.len());
                     let pairs = self.writes[rest.clone()].iter().zip(&self.reads[rest]);
                     let alike = pairs.take_while(|(write, read)| (**write, **read) == cells).count();

@@ -53,6 +53,8 @@ impl Shadow {
                 known.key = None;
             }
             end = w.offsets[lane] + w.bytes;
+            // Words of one lane with one history have one future.
+            let mut last = None;
             for at in place(lane)..(place(lane) + count).min(self.writes.len()) {
                 if self.writes[at] == super::SPLIT {
                     let stretch = super::Stretch { offset: 4 * at as u32, bytes: 4, lane: lane as u32, stride: 0 };
@@ -60,10 +62,14 @@ impl Shadow {
                     continue;
                 }
                 let cells = (self.writes[at], self.reads[at]);
-                (self.writes[at], self.reads[at]) =
-                    self.step((number, lane as u32, 1), cells, touch, &mut known, judge, &mut |g, a, b| {
+                let new = match last {
+                    Some((old, new)) if old == cells => new,
+                    _ => self.step((number, lane as u32, 1), cells, touch, &mut known, judge, &mut |g, a, b| {
                         race(g, a, b, 4 * at as u32);
-                    });
+                    }),
+                };
+                last = Some((cells, new));
+                (self.writes[at], self.reads[at]) = new;
             }
         }
     }
