@@ -102,7 +102,7 @@ impl Warp {
             let who = Actor { warp: self.index, lane: lane as u32, pc };
             let mark = if core.races { core.mark_copy(common, who, to[lane] as u32, c.bytes.into()) } else { None };
             if core.races && source[lane] > 0 {
-                core.note_line(common, who, from[lane], source[lane] as usize, false);
+                core.note_line(common, who, from[lane], source[lane] as usize);
             }
             self.copies.start(Copy {
                 lane: lane as u8,

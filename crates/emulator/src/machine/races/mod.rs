@@ -18,6 +18,6 @@ mod threads;
 
 pub(crate) use access::Deed;
 pub(crate) use block::{BlockRaces, ClusterRaces};
-pub(crate) use engines::Mark;
+pub(crate) use engines::{LineMark, Mark};
 pub(crate) use flags::Flags;
 pub(crate) use maps::Maps;
