@@ -60,7 +60,7 @@ impl Cluster {
             warp.restart(core, core.shape.block_index(number, warp.rank));
         }
         self.peers.agents.pending.clear();
-        self.peers.agents.read_early.clear();
+        self.peers.agents.early.clear();
         self.peers.barrier = ClusterBarrier::default();
         self.peers.cluster_races = ClusterRaces::default();
         self.number = number;
@@ -128,6 +128,9 @@ impl Cluster {
         // What is left writes what it has read to global memory.
         while let Some(agent) = self.peers.agents.take(0) {
             complete(core, &mut self.peers, agent);
+        }
+        for e in std::mem::take(&mut self.peers.agents.early) {
+            core.waited_lines(&self.peers, &e.lines, (e.rank, e.warp));
         }
         Progress::Done
     }

@@ -121,7 +121,7 @@ impl Warp {
         let who = Actor { warp: self.index, lane: lane as u32, pc };
         let mark = if core.races { core.mark_copy(common, who, to as u32, c.bytes.into()) } else { None };
         if core.races && source > 0 {
-            core.note_line(common, who, from, source as usize, false);
+            core.note_line(common, who, from, source as usize);
         }
         let (lane, to, bytes, source_bytes) = (lane as u8, to as u32, c.bytes, source as u8);
         self.copies.start(Copy { lane, group: 0, from, to, bytes, source_bytes, mark });

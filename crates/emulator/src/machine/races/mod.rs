@@ -20,6 +20,6 @@ mod words;
 
 pub(crate) use access::Deed;
 pub(crate) use block::{BlockRaces, ClusterRaces};
-pub(crate) use engines::Mark;
+pub(crate) use engines::{LineMark, Mark};
 pub(crate) use flags::Flags;
 pub(crate) use maps::Maps;

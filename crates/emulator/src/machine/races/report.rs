@@ -106,8 +106,14 @@ impl Core<'_> {
         // What a copy reads, it may read until a thread waits, however early it was done here.
         if old.tick == Group::PENDING || old.touch.asynchronous && !old.touch.writes && old.warps == 1 {
             return match self.program.code.get(old.pc as usize).map(|i| i.action) {
-                Some(Action::Bulk(_) | Action::WriteAsync(_)) if old.touch.writes => {
+                Some(Action::Bulk(_) | Action::WriteAsync(_)) if old.lands => {
                     format!("the copy of {} is under way: no wait for its mbarrier comes between", self.line(old.pc))
+                }
+                Some(Action::Bulk(_)) if old.touch.writes => {
+                    format!(
+                        "the copy of {} is under way: no `cp.async.bulk.wait_group` comes between",
+                        self.line(old.pc)
+                    )
                 }
                 Some(Action::Bulk(_)) => {
                     format!(
