@@ -229,17 +229,15 @@ pub(crate) fn run(
     Outcome { instructions: executed, findings: findings.finish(), printed, stopped, profile, steps }
 }
 
+/// Of several workers: instructions, findings, what each block printed, whether the launch was given up, what was seen.
+type Results = (u64, Findings, Vec<(u64, String)>, bool, Option<Box<Watcher>>);
+
 /// Clusters that do not communicate, on several threads.
-fn spread<'a>(
-    core: impl Fn() -> Core<'a> + Sync,
-    clusters: u64,
-    threads: usize,
-    options: &Options,
-) -> (u64, Findings, Vec<(u64, String)>, bool, Option<Box<Watcher>>) {
+fn spread<'a>(core: impl Fn() -> Core<'a> + Sync, clusters: u64, threads: usize, options: &Options) -> Results {
     let next = AtomicU64::new(0);
     let used = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
-    let results = std::sync::Mutex::new((0, Findings::default(), vec![], false, None::<Box<Watcher>>));
+    let results = std::sync::Mutex::new(Results::default());
     // A few blocks at a time: fair when blocks differ, and the counter stays cold.
     let chunk = (clusters / (threads as u64 * 8)).clamp(1, 64);
     rayon::scope(|scope| {
