@@ -16,7 +16,6 @@ extern crate self as warpsmith;
 #[doc(hidden)]
 pub use warpsmith_dsl as dsl;
 
-mod cache;
 pub mod compare;
 pub mod gemm;
 pub mod random;

@@ -114,6 +114,11 @@ pub fn vector(tensors: &[&TensorArg]) -> usize {
     width.max(1)
 }
 
+/// A call's size: plans are the same for as many rows up to a factor of two.
+pub(crate) fn size(x: &TensorArg) -> u32 {
+    x.dim(0).checked_ilog2().unwrap_or(0)
+}
+
 /// Checks (rows, dim) tensors of one shape, and returns `dim`.
 pub(crate) fn check(tensors: &[(&'static str, &TensorArg)]) -> Result<usize, ArgumentError> {
     let mut dim = None;

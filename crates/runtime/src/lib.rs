@@ -33,11 +33,13 @@
 
 pub mod bench;
 pub mod cache;
+pub mod counters;
 pub mod device;
 mod driver;
 pub mod error;
 pub mod jit;
-mod manifest;
+mod launched;
+pub mod range;
 pub mod report;
 pub mod tensor;
 
@@ -47,6 +49,7 @@ pub use device::{
 };
 pub use driver::DriverVersion;
 pub use error::Error;
-pub use jit::{Bound, Jit, LaunchError, Loaded};
+pub use jit::{Bound, Jit, LaunchError, Loaded, Operator};
+pub use launched::Suspect;
 pub use report::CompileReport;
 pub use tensor::Tensor;

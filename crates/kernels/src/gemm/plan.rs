@@ -60,14 +60,23 @@ impl Gemm {
             if name == "c" && !t.shape[1].is_multiple_of(8) {
                 return unexpected("rows of a multiple of 8 elements".into(), format!("{}", t.shape[1]));
             }
-            if t.shape.contains(&0) {
-                return unexpected("extents of at least 1".into(), format!("{:?}", t.shape));
-            }
         }
+        check_extents(a, b, c)?;
         if chip.target != warpsmith_dsl::Target::SM_90A {
             let (expected, got) = ("a device of sm_90a".into(), chip.target.to_string());
             return Err(ArgumentError::Unexpected { name: "device", expected, got });
         }
         Ok(Gemm { dtype, plan: GemmPlan::new(chip) })
     }
+}
+
+/// What no signature says of extents: which of them are 0.
+pub(super) fn check_extents(a: &TensorArg, b: &TensorArg, c: &TensorArg) -> Result<(), ArgumentError> {
+    for (name, t) in [("a", a), ("b", b), ("c", c)] {
+        if t.shape.contains(&0) {
+            let (expected, got) = ("extents of at least 1".into(), format!("{:?}", t.shape));
+            return Err(ArgumentError::Unexpected { name, expected, got });
+        }
+    }
+    Ok(())
 }

@@ -13,11 +13,11 @@ pub mod reference;
 
 pub use kernel::{RmsNorm, RmsNormArgs, RmsNormParams};
 
-use crate::cache::Configs;
+use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
-use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Operator, Stream};
 
-static KERNELS: Configs<RmsNorm> = Configs::new();
+static RMS_NORM: Operator<RmsNorm> = Operator::new();
 
 /// Launches RMS normalisation of `x` into `y` on a stream; without `weight`, it is 1.
 ///
@@ -31,7 +31,9 @@ pub fn rms_norm(
     eps: f32,
     stream: &Stream,
 ) -> Result<LaunchOutcome, LaunchError> {
-    bind(x, weight, y, eps, stream.device())?.launch(stream)
+    plan::check_eps(eps)?;
+    let args = RmsNormArgs { x, weight, y, eps };
+    RMS_NORM.launch(&args, size(args.x), stream, || RmsNorm::plan(args.x, args.weight, args.y, args.eps))
 }
 
 /// Checks the arguments and compiles the kernel that [`rms_norm`] takes for them, without launching it.
@@ -60,7 +62,7 @@ pub fn bind_plan(
     eps: f32,
     device: &Device,
 ) -> Result<Bound, LaunchError> {
-    KERNELS.get(kernel).bind(&RmsNormArgs { x, weight, y, eps }, device)
+    RMS_NORM.bind(kernel, &RmsNormArgs { x, weight, y, eps }, device)
 }
 
 /// The kernel that [`rms_norm`] takes for these arguments.

@@ -15,12 +15,18 @@ impl RmsNorm {
         if let Some(w) = weight {
             check_vector("weight", w, dim)?;
         }
-        if eps.is_nan() || eps < 0.0 {
-            let expected = "a number of at least 0".into();
-            return Err(ArgumentError::Unexpected { name: "eps", expected, got: eps.to_string() });
-        }
+        check_eps(eps)?;
         // The weight is read once for each row, from cache: it narrows an access only when it is misaligned itself.
         let rows = RowPlan::new(dim, vector(&[x, y]))?;
         Ok(RmsNorm { input: x.dtype, output: y.dtype, weight: weight.map(|w| w.dtype), dim, rows })
     }
+}
+
+/// What no signature says of `eps`.
+pub(super) fn check_eps(eps: f32) -> Result<(), ArgumentError> {
+    if eps >= 0.0 {
+        return Ok(());
+    }
+    let expected = "a number of at least 0".into();
+    Err(ArgumentError::Unexpected { name: "eps", expected, got: eps.to_string() })
 }

@@ -12,11 +12,11 @@ pub mod reference;
 
 pub use kernel::{Softmax, SoftmaxArgs, SoftmaxParams};
 
-use crate::cache::Configs;
+use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
-use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Operator, Stream};
 
-static KERNELS: Configs<Softmax> = Configs::new();
+static SOFTMAX: Operator<Softmax> = Operator::new();
 
 /// Launches softmax of `x` into `y` on a stream.
 ///
@@ -39,7 +39,8 @@ static KERNELS: Configs<Softmax> = Configs::new();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn softmax(x: &TensorArg, y: &mut TensorArg, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
-    bind(x, y, stream.device())?.launch(stream)
+    let args = SoftmaxArgs { x, y };
+    SOFTMAX.launch(&args, size(args.x), stream, || Softmax::plan(args.x, args.y))
 }
 
 /// Checks the arguments and compiles the kernel that [`softmax`] takes for them, without launching it.
@@ -55,7 +56,7 @@ pub fn bind(x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Bound, 
 /// # Errors
 /// As [`softmax`].
 pub fn bind_plan(kernel: Softmax, x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Bound, LaunchError> {
-    KERNELS.get(kernel).bind(&SoftmaxArgs { x, y }, device)
+    SOFTMAX.bind(kernel, &SoftmaxArgs { x, y }, device)
 }
 
 /// The kernel that [`softmax`] takes for these arguments.

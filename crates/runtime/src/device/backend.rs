@@ -4,6 +4,7 @@ use super::function::{LaunchOutcome, Ptx};
 use super::shape::{KernelLimits, LaunchShape};
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::error::Error;
+use crate::launched::Description;
 use crate::report::CompileReport;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,12 +68,13 @@ pub(super) struct Loaded {
 
 /// A loaded kernel.
 pub(super) trait Kernel: Send + Sync {
-    /// Queues a launch whose shape has been checked.
+    /// Queues a launch whose shape has been checked. `about` is what to say of it when the device breaks.
     fn launch(
         &self,
         shape: &LaunchShape,
         parameters: &[u8],
         stream: StreamHandle,
+        about: &Arc<Description>,
         manifest: Option<&Manifest>,
     ) -> Result<LaunchOutcome, Error>;
 }

@@ -2,6 +2,7 @@
 
 use super::stream::Stream;
 use super::{Device, backend::StreamHandle};
+use crate::counters;
 use crate::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +28,7 @@ impl Device {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let address = self.backend().allocate(bytes, name)?;
         self.shared.usage.add(bytes);
+        counters::ALLOCATED.add(bytes as u64);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Buffer { device: self.clone(), address, len: bytes, name: name.into(), id })
     }
@@ -182,6 +184,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         self.device.backend().free(self.address);
         self.device.shared.usage.remove(self.len);
+        counters::FREED.add(self.len as u64);
     }
 }
 

@@ -9,6 +9,7 @@ use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::cache::{Cache, Code, Key, Source};
 use crate::driver::{self, Context, Properties, driver};
 use crate::error::Error;
+use crate::launched::Description;
 use crate::report::{CompileReport, Spills};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -158,6 +159,7 @@ impl Backend for Cuda {
         let mut limits = module.and_then(|m| m.entry(entry).map(|f| KernelLimits::of(&m, f))).unwrap_or_default();
         limits.shared = kernel.shared;
         limits.threads = Some(kernel.threads);
+        limits.registers = Some(kernel.registers);
         kernel.offsets = limits.offsets.clone().into();
         Ok(Loaded { kernel: Box::new(kernel), limits, report })
     }
@@ -195,9 +197,10 @@ impl Kernel for driver::Kernel {
         shape: &LaunchShape,
         parameters: &[u8],
         stream: StreamHandle,
+        about: &Arc<Description>,
         _manifest: Option<&Manifest>,
     ) -> Result<LaunchOutcome, Error> {
-        driver::Kernel::launch(self, shape, parameters, stream)?;
+        driver::Kernel::launch(self, shape, parameters, stream, about)?;
         Ok(LaunchOutcome::default())
     }
 }

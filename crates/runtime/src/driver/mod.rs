@@ -15,6 +15,7 @@
 //! | `link` | PTX to a cubin |
 //! | `kernel` | a loaded cubin, and launches |
 //! | `tensor_map` | how TMA sees a tensor |
+//! | `nvtx` | ranges on a profiler's timeline |
 #![allow(unsafe_code)]
 
 mod api;
@@ -22,6 +23,7 @@ mod context;
 mod failure;
 mod kernel;
 mod link;
+pub(crate) mod nvtx;
 mod properties;
 mod queue;
 mod tensor_map;

@@ -7,6 +7,7 @@ use super::function::{LaunchOutcome, Ptx};
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::error::Error;
+use crate::launched::Description;
 use crate::report::CompileReport;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -209,6 +210,7 @@ impl Kernel for Decoded {
         shape: &LaunchShape,
         parameters: &[u8],
         stream: StreamHandle,
+        _about: &Arc<Description>,
         manifest: Option<&Manifest>,
     ) -> Result<LaunchOutcome, Error> {
         let launch = Launch {

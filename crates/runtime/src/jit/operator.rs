@@ -1,0 +1,122 @@
+//! An operator: which of its kernels a call takes, decided once for all calls like it.
+
+use super::known::Known;
+use super::loaded::{Fixed, Loaded};
+use super::{Bound, Jit, LaunchError, hash, unfit};
+use crate::counters;
+use crate::device::{Device, DeviceId, LaunchOutcome, Stream};
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+use warpsmith_dsl::{ArgumentError, Arguments, Kernel, Params};
+
+/// The kernels of an operator, one for each config, for the life of the process; mostly a `static`.
+///
+/// What config a call takes is asked once for each signature of arguments, size and device, and remembered: planning
+/// must depend on nothing else. A call like one before finds its loaded kernel without a lock and without an allocation.
+pub struct Operator<K: Kernel> {
+    kernels: Mutex<Option<HashMap<K, Arc<Jit<K>>>>>,
+    chosen: Known<Chosen<K>>,
+}
+
+struct Chosen<K: Kernel> {
+    device: DeviceId,
+    size: u32,
+    kernel: Arc<Jit<K>>,
+    loaded: Arc<Loaded>,
+}
+
+impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
+    /// Without kernels yet.
+    pub const fn new() -> Operator<K> {
+        Operator { kernels: Mutex::new(None), chosen: Known::new() }
+    }
+
+    /// The kernel of a config.
+    pub fn kernel(&self, config: K) -> Arc<Jit<K>> {
+        let mut all = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = all.get_or_insert_default();
+        all.entry(config.clone()).or_insert_with(|| Arc::new(Jit::new(config))).clone()
+    }
+
+    /// Launches the kernel that `choose` gives for arguments of this signature, on a device, of this `size`: a number that
+    /// is equal where plans are. What a call must keep to beyond its signature is to be checked before, each time.
+    ///
+    /// # Errors
+    /// As `choose` has it, and as [`Jit::launch`].
+    pub fn launch(
+        &self,
+        args: &<K::Args as Params>::Host<'_>,
+        size: u32,
+        stream: &Stream,
+        choose: impl FnOnce() -> Result<K, ArgumentError>,
+    ) -> Result<LaunchOutcome, LaunchError> {
+        let device = stream.device();
+        let arguments = Arguments::of::<K::Args>(args);
+        if !unfit(&arguments, device) {
+            let (hash, here) = (hash(&arguments, device, size), device.info().id);
+            let like =
+                |c: &Chosen<K>| c.device == here && c.size == size && c.loaded.signature() == arguments.signature();
+            if let Some(Chosen { kernel, loaded, .. }) = self.chosen.find(hash, like) {
+                let launch = kernel.kernel().launch(args);
+                if launch.grid.contains(&0) {
+                    return Ok(LaunchOutcome::default());
+                }
+                if loaded.fixed == Fixed::of(&launch) {
+                    counters::FOUND.add(1);
+                    return kernel.run(loaded, &launch, &arguments, stream);
+                }
+            }
+        }
+        let kernel = self.kernel(choose()?);
+        let launch = kernel.kernel().launch(args);
+        match kernel.prepare(&arguments, &launch, device)? {
+            None => Ok(LaunchOutcome::default()),
+            Some(loaded) => {
+                self.remember(&kernel, loaded, &arguments, size, device);
+                kernel.run(loaded, &launch, &arguments, stream)
+            }
+        }
+    }
+
+    fn remember(&self, kernel: &Arc<Jit<K>>, loaded: &Arc<Loaded>, arguments: &Arguments, size: u32, device: &Device) {
+        let here = device.info().id;
+        let like = |c: &Chosen<K>| c.device == here && c.size == size && c.loaded.signature() == arguments.signature();
+        let chosen = Chosen { device: here, size, kernel: kernel.clone(), loaded: loaded.clone() };
+        self.chosen.insert(hash(arguments, device, size), chosen, like);
+    }
+
+    /// Compiles a config for arguments, or finds what was compiled; calls of that size take it from here on.
+    ///
+    /// # Errors
+    /// As [`Jit::bind`].
+    pub(crate) fn prepare(
+        &self,
+        config: K,
+        arguments: &Arguments,
+        launch: &warpsmith_dsl::Launch,
+        size: u32,
+        device: &Device,
+    ) -> Result<Option<Arc<Loaded>>, LaunchError> {
+        let kernel = self.kernel(config);
+        let loaded = kernel.prepare(arguments, launch, device)?;
+        if let Some(loaded) = loaded {
+            self.remember(&kernel, loaded, arguments, size, device);
+        }
+        Ok(loaded.cloned())
+    }
+
+    /// Checks the arguments of a launch and compiles a config for them, without launching it.
+    ///
+    /// # Errors
+    /// As [`Jit::bind`].
+    pub fn bind(&self, config: K, args: &<K::Args as Params>::Host<'_>, device: &Device) -> Result<Bound, LaunchError> {
+        self.kernel(config).bind(args, device)
+    }
+}
+
+impl<K: Kernel + Clone + Eq + Hash> Default for Operator<K> {
+    fn default() -> Operator<K> {
+        Operator::new()
+    }
+}
