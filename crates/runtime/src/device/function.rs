@@ -132,11 +132,7 @@ impl Function {
         parameters: &[u8],
         stream: &Stream,
     ) -> Result<LaunchOutcome, Error> {
-        if self.inner.device.is_emulated() {
-            self.queue(about, shape, parameters, stream, about.manifest(parameters).as_ref())
-        } else {
-            self.queue(about, shape, parameters, stream, None)
-        }
+        self.queue(about, shape, parameters, stream, None)
     }
 
     fn queue(

@@ -108,15 +108,25 @@ impl Device {
 
     /// A new emulated chip, with the emulator's options for every launch on it.
     pub fn emulated_with(chip: Chip, options: Options) -> Device {
+        Device::on_host("emulated", chip, emulated::Emulated::new(chip, options))
+    }
+
+    /// A new emulated chip that takes launches and does not run them. What a launch costs here is the host's part of it:
+    /// for measurements, and for tests of that part.
+    pub fn idle(chip: Chip) -> Device {
+        Device::on_host("idle", chip, emulated::Emulated::idle(chip))
+    }
+
+    fn on_host(kind: &str, chip: Chip, backend: emulated::Emulated) -> Device {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let info = DeviceInfo {
             id: DeviceId::Emulated(NEXT.fetch_add(1, Ordering::Relaxed)),
-            name: format!("emulated {}", chip.name),
+            name: format!("{kind} {}", chip.name),
             chip,
             memory: None,
             driver: None,
         };
-        Device::new(info, Box::new(emulated::Emulated::new(chip, options)))
+        Device::new(info, Box::new(backend))
     }
 
     /// The first CUDA card when there is one to use, else an emulated H200.

@@ -16,6 +16,7 @@ pub struct Loaded {
     pub function: Function,
     pub(super) device: DeviceId,
     pub(super) fixed: Fixed,
+    dynamic_shared: u32,
     about: Arc<Description>,
     encoded: Encoded,
 }
@@ -45,13 +46,19 @@ impl Loaded {
     ) -> Loaded {
         let device = function.device().info().id;
         let about = Arc::new(Description::of::<K>(&compiled, signature, device.into(), kernel.command()));
-        Loaded { compiled, function, device, fixed: Fixed::of(launch), about, encoded: Encoded::default() }
+        let (fixed, dynamic_shared) = (Fixed::of(launch), compiled.program.dynamic_shared());
+        Loaded { compiled, function, device, fixed, dynamic_shared, about, encoded: Encoded::default() }
     }
 
     /// The same kernel from other code.
     pub(super) fn with_function(&self, function: Function) -> Loaded {
-        let (compiled, about) = (self.compiled.clone(), self.about.clone());
-        Loaded { compiled, function, device: self.device, fixed: self.fixed, about, encoded: Encoded::default() }
+        Loaded {
+            compiled: self.compiled.clone(),
+            function,
+            about: self.about.clone(),
+            encoded: Encoded::default(),
+            ..*self
+        }
     }
 
     pub(super) fn signature(&self) -> &Signature {
@@ -74,7 +81,7 @@ impl Loaded {
         parameters: &[u8],
         stream: &Stream,
     ) -> Result<LaunchOutcome, LaunchError> {
-        let shape = shape(launch)?.dynamic_shared(self.compiled.program.dynamic_shared());
+        let shape = shape(launch)?.dynamic_shared(self.dynamic_shared);
         Ok(self.function.launch_of(&self.about, &shape, parameters, stream)?)
     }
 }

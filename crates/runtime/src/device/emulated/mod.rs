@@ -7,7 +7,7 @@ use super::function::{LaunchOutcome, Ptx};
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::error::Error;
-use crate::launched::Description;
+use crate::launched::{Description, Recent, What};
 use crate::report::CompileReport;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +27,8 @@ pub(super) struct Emulated {
     graphs: Mutex<FxHashMap<u64, Arc<[Work]>>>,
     /// The next handle of anything; 0 is the default stream.
     next: AtomicU64,
+    /// Where launches are remembered that are taken and not run; without it they run.
+    idle: Option<Arc<Recent>>,
 }
 
 impl Emulated {
@@ -37,7 +39,13 @@ impl Emulated {
             events: Mutex::default(),
             graphs: Mutex::default(),
             next: AtomicU64::new(1),
+            idle: None,
         }
+    }
+
+    /// One that takes launches, and does nothing.
+    pub(super) fn idle(chip: Chip) -> Emulated {
+        Emulated { idle: Some(Arc::default()), ..Emulated::new(chip, Options::default()) }
     }
 
     fn events(&self) -> MutexGuard<'_, FxHashMap<u64, Instant>> {
@@ -194,7 +202,11 @@ impl Backend for Emulated {
         let limits = KernelLimits::of(&module, kernel);
         let program = Arc::new(Program::decode(&module, entry)?);
         let report = CompileReport { shared: limits.shared, time: start.elapsed(), ..CompileReport::default() };
-        Ok(Loaded { kernel: Box::new(Decoded { machine: self.machine.clone(), program }), limits, report })
+        Ok(Loaded {
+            kernel: Box::new(Decoded { machine: self.machine.clone(), program, idle: self.idle.clone() }),
+            limits,
+            report,
+        })
     }
 }
 
@@ -202,6 +214,7 @@ impl Backend for Emulated {
 struct Decoded {
     machine: Arc<Machine>,
     program: Arc<Program>,
+    idle: Option<Arc<Recent>>,
 }
 
 impl Kernel for Decoded {
@@ -210,9 +223,14 @@ impl Kernel for Decoded {
         shape: &LaunchShape,
         parameters: &[u8],
         stream: StreamHandle,
-        _about: &Arc<Description>,
+        about: &Arc<Description>,
         manifest: Option<&Manifest>,
     ) -> Result<LaunchOutcome, Error> {
+        if let Some(recent) = &self.idle {
+            recent.launched(What::Kernel(about.clone()), parameters, stream.0);
+            return Ok(LaunchOutcome::default());
+        }
+        let manifest = manifest.cloned().or_else(|| about.manifest(parameters));
         let launch = Launch {
             grid: shape.grid,
             block: shape.block,
@@ -221,6 +239,6 @@ impl Kernel for Decoded {
             parameters: parameters.to_vec(),
         };
         let program = self.program.clone();
-        self.machine.queue(stream.0, Work::Launch { program, launch, manifest: manifest.cloned() })
+        self.machine.queue(stream.0, Work::Launch { program, launch, manifest })
     }
 }
