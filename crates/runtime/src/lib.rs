@@ -32,6 +32,7 @@
 //! where it is not.
 
 pub mod bench;
+pub mod bundle;
 pub mod cache;
 pub mod counters;
 pub mod device;
@@ -39,6 +40,7 @@ mod driver;
 pub mod error;
 pub mod jit;
 mod launched;
+pub mod prepare;
 pub mod range;
 pub mod report;
 pub mod tensor;
@@ -51,5 +53,6 @@ pub use driver::DriverVersion;
 pub use error::Error;
 pub use jit::{Bound, Jit, LaunchError, Loaded, Operator};
 pub use launched::Suspect;
+pub use prepare::{Request, prepare};
 pub use report::CompileReport;
 pub use tensor::Tensor;

@@ -15,7 +15,7 @@ use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Operator, Stream};
 use warpsmith_types::Chip;
 
-static GEMM: Operator<Gemm> = Operator::new();
+pub(crate) static GEMM: Operator<Gemm> = Operator::new();
 
 /// Launches `c = a · bᵀ` on a stream.
 ///

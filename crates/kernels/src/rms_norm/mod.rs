@@ -17,7 +17,7 @@ use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Operator, Stream};
 
-static RMS_NORM: Operator<RmsNorm> = Operator::new();
+pub(crate) static RMS_NORM: Operator<RmsNorm> = Operator::new();
 
 /// Launches RMS normalisation of `x` into `y` on a stream; without `weight`, it is 1.
 ///

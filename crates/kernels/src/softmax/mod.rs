@@ -16,7 +16,7 @@ use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Operator, Stream};
 
-static SOFTMAX: Operator<Softmax> = Operator::new();
+pub(crate) static SOFTMAX: Operator<Softmax> = Operator::new();
 
 /// Launches softmax of `x` into `y` on a stream.
 ///

@@ -55,7 +55,7 @@ impl Folder {
 
     /// Waits for the lock that the key has with some others. Never held while waiting for another.
     pub(super) fn lock(&self, key: &Key) -> io::Result<File> {
-        let file = private().create(true).truncate(false).write(true).open(self.lock_path(key))?;
+        let file = mode_of(0o600).create(true).truncate(false).write(true).open(self.lock_path(key))?;
         file.lock()?;
         Ok(file)
     }
@@ -80,21 +80,9 @@ impl Folder {
 
     /// Writes an entry so that it is there whole or not at all.
     pub(super) fn write(&self, key: &Key, bytes: &[u8]) -> io::Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let path = self.entry_path(key);
-        let folder = path.parent().unwrap_or(&self.path);
-        make(folder)?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let temporary = folder.join(format!("tmp-{}-{number}", std::process::id()));
-        let written = private().create_new(true).write(true).open(&temporary).and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&temporary, &path)
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-            return written;
-        }
+        make(path.parent().unwrap_or(&self.path))?;
+        write_whole(&path, bytes, 0o600)?;
         let size = bytes.len() as u64;
         let before = self.written.fetch_add(size, Ordering::Relaxed);
         if before + size > self.room / 100 * LOOK {
@@ -145,6 +133,22 @@ impl Folder {
     }
 }
 
+/// Writes a file so that it is there whole or not at all.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let temporary = path.with_file_name(format!("tmp-{}-{number}", std::process::id()));
+    let written = mode_of(mode).create_new(true).write(true).open(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
 /// Makes a folder for its owner alone, and those around it.
 fn make(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
@@ -154,11 +158,13 @@ fn make(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Files for their owner alone.
-fn private() -> OpenOptions {
+/// How files of a mode are opened.
+fn mode_of(mode: u32) -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
     options
 }
 

@@ -20,6 +20,8 @@ mod lock;
 pub use entry::Code;
 pub use key::{Key, without_lines};
 
+pub(crate) use folder::write_whole;
+
 use folder::Folder;
 use lock::Locks;
 use std::path::{Path, PathBuf};
@@ -69,6 +71,8 @@ const MOST_TROUBLES: usize = 16;
 pub enum Source {
     /// From disk.
     Disk,
+    /// From a bundle.
+    Bundle,
     /// Assembled now.
     Assembled,
 }

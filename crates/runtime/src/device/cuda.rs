@@ -6,6 +6,7 @@ use super::function::{LaunchOutcome, Ptx};
 use super::info::{DeviceId, DeviceInfo};
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
+use crate::bundle::Bundle;
 use crate::cache::{Cache, Code, Key, Source};
 use crate::driver::{self, Context, Properties, driver};
 use crate::error::Error;
@@ -154,7 +155,7 @@ impl Backend for Cuda {
         }
         report.shared = kernel.shared;
         report.time = start.elapsed();
-        report.cached = source == Source::Disk;
+        report.cached = source != Source::Assembled;
         report.cubin = Some(code.cubin.len());
         let mut limits = module.and_then(|m| m.entry(entry).map(|f| KernelLimits::of(&m, f))).unwrap_or_default();
         limits.shared = kernel.shared;
@@ -168,8 +169,15 @@ impl Backend for Cuda {
 impl Cuda {
     /// Machine code, from the cache where it has it, loaded. What the driver refuses is assembled anew, by the driver.
     fn code(&self, ptx: &str, entry: &str) -> Result<(Code, Source, driver::Kernel), Error> {
-        let assembler = Assembler::of_process()?;
         let target = self.context.properties.chip.target;
+        if let Some(code) = Bundle::process().and_then(|b| b.find(ptx, entry, target)) {
+            match driver::Kernel::load(&self.context, &code.cubin, entry) {
+                Ok(kernel) => return Ok((code, Source::Bundle, kernel)),
+                Err(e @ Error::DeviceLost { .. }) => return Err(e),
+                Err(e) => tracing::warn!(kernel = entry, error = %e, "the driver refuses the bundle's code"),
+            }
+        }
+        let assembler = Assembler::of_process()?;
         let key = Key::new(ptx, entry, target, &assembler.identity(), "-v -lineinfo", assembler.keeps_lines());
         let assemble = || assembler.assemble(&self.context, ptx, entry);
         let (code, source) = match Cache::process() {

@@ -170,6 +170,16 @@ impl<K: Kernel> Jit<K> {
         if unfit(arguments, device) {
             return Err(refusal(arguments, device));
         }
+        self.form(arguments, launch, device)
+    }
+
+    /// The same, wherever their memory is.
+    pub(crate) fn form(
+        &self,
+        arguments: &Arguments,
+        launch: &Launch,
+        device: &Device,
+    ) -> Result<Option<&Arc<Loaded>>, LaunchError> {
         if launch.grid.contains(&0) {
             return Ok(None);
         }

@@ -86,7 +86,8 @@ impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
         self.chosen.insert(hash(arguments, device, size), chosen, like);
     }
 
-    /// Compiles a config for arguments, or finds what was compiled; calls of that size take it from here on.
+    /// Compiles a config for arguments, wherever their memory is, or finds what was compiled; calls of that size take it
+    /// from here on.
     ///
     /// # Errors
     /// As [`Jit::bind`].
@@ -98,8 +99,11 @@ impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
         size: u32,
         device: &Device,
     ) -> Result<Option<Arc<Loaded>>, LaunchError> {
+        if !arguments.errors().is_empty() {
+            return Err(super::refusal(arguments, device));
+        }
         let kernel = self.kernel(config);
-        let loaded = kernel.prepare(arguments, launch, device)?;
+        let loaded = kernel.form(arguments, launch, device)?;
         if let Some(loaded) = loaded {
             self.remember(&kernel, loaded, arguments, size, device);
         }
