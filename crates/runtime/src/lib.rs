@@ -44,6 +44,7 @@ pub mod prepare;
 pub mod range;
 pub mod report;
 pub mod tensor;
+pub mod tuning;
 
 pub use device::{
     Buffer, Device, DeviceId, DeviceInfo, Event, Function, Graph, LaunchOutcome, LaunchShape, MemoryUse, Ptx, Stream,
@@ -51,7 +52,7 @@ pub use device::{
 };
 pub use driver::DriverVersion;
 pub use error::Error;
-pub use jit::{Bound, Jit, LaunchError, Loaded, Operator};
+pub use jit::{Bound, Jit, LaunchError, Loaded, Operator, Plans};
 pub use launched::Suspect;
 pub use prepare::{Request, prepare};
 pub use report::CompileReport;

@@ -15,9 +15,10 @@ pub use kernel::{RmsNorm, RmsNormArgs, RmsNormParams};
 
 use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
+use warpsmith_runtime::tuning::Tuned;
 use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Operator, Stream};
 
-pub(crate) static RMS_NORM: Operator<RmsNorm> = Operator::new();
+pub(crate) static RMS_NORM: Operator<RmsNorm> = Operator::with_plans();
 
 /// Launches RMS normalisation of `x` into `y` on a stream; without `weight`, it is 1.
 ///
@@ -65,7 +66,24 @@ pub fn bind_plan(
     RMS_NORM.bind(kernel, &RmsNormArgs { x, weight, y, eps }, device)
 }
 
-/// The kernel that [`rms_norm`] takes for these arguments.
+/// Measures the plans for calls like this one, and has [`rms_norm`] take the fastest for them in this process, as
+/// [`Operator::tune`] says. `y` is written as by the call; on an emulated device nothing is run.
+///
+/// # Errors
+/// As [`rms_norm`], or when the device breaks.
+pub fn tune(
+    x: &TensorArg,
+    weight: Option<&TensorArg>,
+    y: &mut TensorArg,
+    eps: f32,
+    device: &Device,
+) -> Result<Tuned<RmsNorm>, LaunchError> {
+    let model = RmsNorm::plan(x, weight, y, eps)?;
+    let size = size(x);
+    RMS_NORM.tune(model, &RmsNormArgs { x, weight, y, eps }, size, device)
+}
+
+/// The kernel that [`rms_norm`] takes for these arguments, where nothing was tuned.
 ///
 /// # Errors
 /// As [`rms_norm`].

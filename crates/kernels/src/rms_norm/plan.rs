@@ -3,6 +3,7 @@
 use super::RmsNorm;
 use crate::rows::{RowPlan, check, check_vector, vector};
 use warpsmith_dsl::{ArgumentError, TensorArg};
+use warpsmith_runtime::Plans;
 
 impl RmsNorm {
     pub(super) fn plan(
@@ -29,4 +30,14 @@ pub(super) fn check_eps(eps: f32) -> Result<(), ArgumentError> {
     }
     let expected = "a number of at least 0".into();
     Err(ArgumentError::Unexpected { name: "eps", expected, got: eps.to_string() })
+}
+
+impl Plans for RmsNorm {
+    fn plans(&self) -> Vec<RmsNorm> {
+        self.rows.others(self.dim).map(|rows| RmsNorm { rows, ..self.clone() }).collect()
+    }
+
+    fn plan(&self) -> String {
+        self.rows.to_string()
+    }
 }

@@ -14,9 +14,10 @@ pub use kernel::{Softmax, SoftmaxArgs, SoftmaxParams};
 
 use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
+use warpsmith_runtime::tuning::Tuned;
 use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Operator, Stream};
 
-pub(crate) static SOFTMAX: Operator<Softmax> = Operator::new();
+pub(crate) static SOFTMAX: Operator<Softmax> = Operator::with_plans();
 
 /// Launches softmax of `x` into `y` on a stream.
 ///
@@ -59,7 +60,18 @@ pub fn bind_plan(kernel: Softmax, x: &TensorArg, y: &mut TensorArg, device: &Dev
     SOFTMAX.bind(kernel, &SoftmaxArgs { x, y }, device)
 }
 
-/// The kernel that [`softmax`] takes for these arguments.
+/// Measures the plans for calls like this one, and has [`softmax`] take the fastest for them in this process, as
+/// [`Operator::tune`] says. `y` is written as by the call; on an emulated device nothing is run.
+///
+/// # Errors
+/// As [`softmax`], or when the device breaks.
+pub fn tune(x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Tuned<Softmax>, LaunchError> {
+    let model = Softmax::plan(x, y)?;
+    let size = size(x);
+    SOFTMAX.tune(model, &SoftmaxArgs { x, y }, size, device)
+}
+
+/// The kernel that [`softmax`] takes for these arguments, where nothing was tuned.
 ///
 /// # Errors
 /// As [`softmax`].

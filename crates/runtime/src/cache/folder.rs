@@ -23,7 +23,7 @@ const LEFT: u64 = 80;
 const LOOK: u64 = 20;
 
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     /// Bytes that all entries may take.
     room: u64,
@@ -32,7 +32,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    pub(super) fn open(path: PathBuf, room: u64) -> io::Result<Folder> {
+    pub(crate) fn open(path: PathBuf, room: u64) -> io::Result<Folder> {
         make(&path)?;
         owned(&path)?;
         make(&path.join("locks"))?;
@@ -40,11 +40,11 @@ impl Folder {
         Ok(Folder { path, room, written: AtomicU64::new(room) })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn entry_path(&self, key: &Key) -> PathBuf {
+    pub(crate) fn entry_path(&self, key: &Key) -> PathBuf {
         let name = key.to_string();
         self.path.join(&name[..2]).join(&name[2..])
     }
@@ -61,7 +61,7 @@ impl Folder {
     }
 
     /// An entry's bytes, if there is one.
-    pub(super) fn read(&self, key: &Key) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) fn read(&self, key: &Key) -> io::Result<Option<Vec<u8>>> {
         let mut file = match File::open(self.entry_path(key)) {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -79,7 +79,7 @@ impl Folder {
     }
 
     /// Writes an entry so that it is there whole or not at all.
-    pub(super) fn write(&self, key: &Key, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&self, key: &Key, bytes: &[u8]) -> io::Result<()> {
         let path = self.entry_path(key);
         make(path.parent().unwrap_or(&self.path))?;
         write_whole(&path, bytes, 0o600)?;
@@ -92,7 +92,7 @@ impl Folder {
         Ok(())
     }
 
-    pub(super) fn remove(&self, key: &Key) {
+    pub(crate) fn remove(&self, key: &Key) {
         let _ = fs::remove_file(self.entry_path(key));
     }
 
@@ -102,7 +102,8 @@ impl Folder {
         let mut entries = vec![];
         let now = SystemTime::now();
         for folder in fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            if folder.file_name() == "locks" {
+            // Those of entries have two letters; there are others.
+            if folder.file_name().len() != 2 {
                 continue;
             }
             for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {

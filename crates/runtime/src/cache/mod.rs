@@ -20,9 +20,8 @@ mod lock;
 pub use entry::Code;
 pub use key::{Key, without_lines};
 
-pub(crate) use folder::write_whole;
+pub(crate) use folder::{Folder, write_whole};
 
-use folder::Folder;
 use lock::Locks;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

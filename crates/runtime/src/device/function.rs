@@ -1,6 +1,7 @@
 //! Kernels loaded from PTX, and their launches.
 
 use super::Device;
+use super::assembler::Assembler;
 use super::backend::{Kernel, Loaded};
 use super::shape::{KernelLimits, LaunchShape};
 use super::stream::Stream;
@@ -87,6 +88,14 @@ impl Device {
         let about = Arc::new(Description::named(entry));
         let inner = Inner { device: self.clone(), about, limits, report, kernel };
         Ok(Function { inner: Arc::new(inner) })
+    }
+
+    /// Who makes machine code for it, of which release; what it is where nobody does.
+    pub(crate) fn assembler(&self) -> String {
+        match Assembler::of_process() {
+            Ok(assembler) if !self.is_emulated() => assembler.identity(),
+            _ => "none".into(),
+        }
     }
 }
 

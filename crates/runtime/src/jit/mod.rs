@@ -7,15 +7,18 @@
 //! | `known` | a table that is read without a lock |
 //! | `busy` | one thread compiles a kernel |
 //! | `parameters` | the parameter block of a launch |
+//! | `tune` | operators whose plans are measured |
 
 mod busy;
 mod known;
 mod loaded;
 mod operator;
 mod parameters;
+mod tune;
 
 pub use loaded::Loaded;
 pub use operator::Operator;
+pub use tune::Plans;
 
 use crate::counters;
 use crate::device::{Device, LaunchOutcome, Stream};

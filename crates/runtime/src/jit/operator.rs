@@ -7,8 +7,9 @@ use crate::counters;
 use crate::device::{Device, DeviceId, LaunchOutcome, Stream};
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use warpsmith_dsl::{ArgumentError, Arguments, Kernel, Params};
+use warpsmith_dsl::{ArgumentError, Arguments, Kernel, Launch, Params, Signature};
 
 /// The kernels of an operator, one for each config, for the life of the process; mostly a `static`.
 ///
@@ -17,11 +18,28 @@ use warpsmith_dsl::{ArgumentError, Arguments, Kernel, Params};
 pub struct Operator<K: Kernel> {
     kernels: Mutex<Option<HashMap<K, Arc<Jit<K>>>>>,
     chosen: Known<Chosen<K>>,
+    /// What tuning found in this process, the latest last.
+    preferred: Mutex<Vec<Preferred<K>>>,
+    /// Counts those: what was chosen before one of them is chosen again.
+    age: AtomicU32,
+    /// What tuning found in others.
+    stored: Option<Stored<K>>,
+}
+
+/// Finds the stored winner for a kernel and arguments; launches are asked of the kernels to be compared.
+pub(super) type Stored<K> = fn(&K, &Arguments, &dyn Fn(&K) -> Launch, u32, &Device) -> Option<K>;
+
+struct Preferred<K> {
+    device: DeviceId,
+    size: u32,
+    signature: Signature,
+    kernel: K,
 }
 
 struct Chosen<K: Kernel> {
     device: DeviceId,
     size: u32,
+    age: u32,
     kernel: Arc<Jit<K>>,
     loaded: Arc<Loaded>,
 }
@@ -29,7 +47,17 @@ struct Chosen<K: Kernel> {
 impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
     /// Without kernels yet.
     pub const fn new() -> Operator<K> {
-        Operator { kernels: Mutex::new(None), chosen: Known::new() }
+        Operator::choosing(None)
+    }
+
+    pub(super) const fn choosing(stored: Option<Stored<K>>) -> Operator<K> {
+        Operator {
+            kernels: Mutex::new(None),
+            chosen: Known::new(),
+            preferred: Mutex::new(vec![]),
+            age: AtomicU32::new(0),
+            stored,
+        }
     }
 
     /// The kernel of a config.
@@ -68,7 +96,8 @@ impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
                 }
             }
         }
-        let kernel = self.kernel(choose()?);
+        let kernel = self.decide(choose()?, &arguments, &|k| k.launch(args), size, device);
+        let kernel = self.kernel(kernel);
         let launch = kernel.kernel().launch(args);
         match kernel.prepare(&arguments, &launch, device)? {
             None => Ok(LaunchOutcome::default()),
@@ -79,11 +108,41 @@ impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
         }
     }
 
+    /// What is like a call, and was chosen by what is known now.
+    fn like<'a>(
+        &self,
+        arguments: &'a Arguments,
+        size: u32,
+        device: &Device,
+    ) -> impl Fn(&Chosen<K>) -> bool + use<'a, K> {
+        let (here, age) = (device.info().id, self.age.load(Ordering::Acquire));
+        move |c| c.device == here && c.size == size && c.age == age && c.loaded.signature() == arguments.signature()
+    }
+
     fn remember(&self, kernel: &Arc<Jit<K>>, loaded: &Arc<Loaded>, arguments: &Arguments, size: u32, device: &Device) {
+        let (here, age) = (device.info().id, self.age.load(Ordering::Acquire));
+        let chosen = Chosen { device: here, size, age, kernel: kernel.clone(), loaded: loaded.clone() };
+        self.chosen.insert(hash(arguments, device, size), chosen, self.like(arguments, size, device));
+    }
+
+    /// The kernel for a call: what tuning found here, or in another process, or the operator's own.
+    fn decide(&self, model: K, arguments: &Arguments, launch: &dyn Fn(&K) -> Launch, size: u32, device: &Device) -> K {
         let here = device.info().id;
-        let like = |c: &Chosen<K>| c.device == here && c.size == size && c.loaded.signature() == arguments.signature();
-        let chosen = Chosen { device: here, size, kernel: kernel.clone(), loaded: loaded.clone() };
-        self.chosen.insert(hash(arguments, device, size), chosen, like);
+        let preferred = self.preferred.lock().unwrap_or_else(PoisonError::into_inner);
+        let like = |p: &&Preferred<K>| p.device == here && p.size == size && p.signature == *arguments.signature();
+        if let Some(found) = preferred.iter().rfind(like) {
+            return found.kernel.clone();
+        }
+        drop(preferred);
+        self.stored.and_then(|stored| stored(&model, arguments, launch, size, device)).unwrap_or(model)
+    }
+
+    /// Calls like this take that kernel from here on.
+    pub(super) fn prefer(&self, arguments: &Arguments, size: u32, device: &Device, kernel: K) {
+        let (device, signature) = (device.info().id, arguments.signature().clone());
+        let mut preferred = self.preferred.lock().unwrap_or_else(PoisonError::into_inner);
+        preferred.push(Preferred { device, size, signature, kernel });
+        self.age.fetch_add(1, Ordering::Release);
     }
 
     /// Compiles a config for arguments, wherever their memory is, or finds what was compiled; calls of that size take it
@@ -95,7 +154,7 @@ impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
         &self,
         config: K,
         arguments: &Arguments,
-        launch: &warpsmith_dsl::Launch,
+        launch: &Launch,
         size: u32,
         device: &Device,
     ) -> Result<Option<Arc<Loaded>>, LaunchError> {
