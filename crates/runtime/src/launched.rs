@@ -78,7 +78,7 @@ impl Description {
         Some(Manifest { shared: self.shared.clone(), arguments: tensors.collect() })
     }
 
-    fn suspect(&self, parameters: &[u8]) -> Suspect {
+    pub(crate) fn suspect(&self, parameters: &[u8]) -> Suspect {
         let arguments = self.arguments(parameters);
         let command = self.command.as_ref().map(|command| {
             arguments.iter().fold(command.clone(), |command, (name, argument)| match argument {

@@ -51,6 +51,12 @@ impl<T> Known<T> {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        let parts = std::iter::successors(Some(&self.first), |part| part.next.get().map(|p| &**p));
+        parts.flat_map(|p| p.slots.get()).flatten().filter(|slot| slot.get().is_some()).count()
+    }
+
     /// Adds a value, unless there is one of which `is` is true; gives the one that is there now.
     pub(super) fn insert(&self, hash: u64, value: T, is: impl Fn(&T) -> bool) -> &T {
         let mut new = Some((hash, value));

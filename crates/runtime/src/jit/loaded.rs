@@ -61,6 +61,11 @@ impl Loaded {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn about(&self) -> &Description {
+        &self.about
+    }
+
     pub(super) fn signature(&self) -> &Signature {
         &self.about.signature
     }

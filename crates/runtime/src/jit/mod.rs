@@ -14,6 +14,8 @@ mod known;
 mod loaded;
 mod operator;
 mod parameters;
+#[cfg(test)]
+mod tests;
 mod tune;
 
 pub use loaded::Loaded;

@@ -44,6 +44,19 @@ struct Chosen<K: Kernel> {
     loaded: Arc<Loaded>,
 }
 
+impl<K: Kernel> Chosen<K> {
+    /// Whether something was chosen for calls like this, by what was known at that age.
+    fn like<'a>(
+        arguments: &'a Arguments,
+        device: &Device,
+        size: u32,
+        age: u32,
+    ) -> impl Fn(&Chosen<K>) -> bool + use<'a, K> {
+        let here = device.info().id;
+        move |c| c.device == here && c.size == size && c.age == age && c.loaded.signature() == arguments.signature()
+    }
+}
+
 impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
     /// Without kernels yet.
     pub const fn new() -> Operator<K> {
@@ -81,10 +94,10 @@ impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
     ) -> Result<LaunchOutcome, LaunchError> {
         let device = stream.device();
         let arguments = Arguments::of::<K::Args>(args);
+        // Before anything is decided: what is tuned meanwhile is asked for by the next call.
+        let age = self.age.load(Ordering::Acquire);
         if !unfit(&arguments, device) {
-            let (hash, here) = (hash(&arguments, device, size), device.info().id);
-            let like =
-                |c: &Chosen<K>| c.device == here && c.size == size && c.loaded.signature() == arguments.signature();
+            let (hash, like) = (hash(&arguments, device, size), Chosen::like(&arguments, device, size, age));
             if let Some(Chosen { kernel, loaded, .. }) = self.chosen.find(hash, like) {
                 let launch = kernel.kernel().launch(args);
                 if launch.grid.contains(&0) {
@@ -102,27 +115,23 @@ impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
         match kernel.prepare(&arguments, &launch, device)? {
             None => Ok(LaunchOutcome::default()),
             Some(loaded) => {
-                self.remember(&kernel, loaded, &arguments, size, device);
+                self.remember(&kernel, loaded, &arguments, device, size, age);
                 kernel.run(loaded, &launch, &arguments, stream)
             }
         }
     }
 
-    /// What is like a call, and was chosen by what is known now.
-    fn like<'a>(
+    fn remember(
         &self,
-        arguments: &'a Arguments,
-        size: u32,
+        kernel: &Arc<Jit<K>>,
+        loaded: &Arc<Loaded>,
+        arguments: &Arguments,
         device: &Device,
-    ) -> impl Fn(&Chosen<K>) -> bool + use<'a, K> {
-        let (here, age) = (device.info().id, self.age.load(Ordering::Acquire));
-        move |c| c.device == here && c.size == size && c.age == age && c.loaded.signature() == arguments.signature()
-    }
-
-    fn remember(&self, kernel: &Arc<Jit<K>>, loaded: &Arc<Loaded>, arguments: &Arguments, size: u32, device: &Device) {
-        let (here, age) = (device.info().id, self.age.load(Ordering::Acquire));
-        let chosen = Chosen { device: here, size, age, kernel: kernel.clone(), loaded: loaded.clone() };
-        self.chosen.insert(hash(arguments, device, size), chosen, self.like(arguments, size, device));
+        size: u32,
+        age: u32,
+    ) {
+        let chosen = Chosen { device: device.info().id, size, age, kernel: kernel.clone(), loaded: loaded.clone() };
+        self.chosen.insert(hash(arguments, device, size), chosen, Chosen::like(arguments, device, size, age));
     }
 
     /// The kernel for a call: what tuning found here, or in another process, or the operator's own.
@@ -162,9 +171,10 @@ impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
             return Err(super::refusal(arguments, device));
         }
         let kernel = self.kernel(config);
+        let age = self.age.load(Ordering::Acquire);
         let loaded = kernel.form(arguments, launch, device)?;
         if let Some(loaded) = loaded {
-            self.remember(&kernel, loaded, arguments, size, device);
+            self.remember(&kernel, loaded, arguments, device, size, age);
         }
         Ok(loaded.cloned())
     }
