@@ -107,5 +107,5 @@ pub use manifest::{ArgumentInfo, Manifest, SharedTile, TensorPlace};
 pub use memory::DevicePointer;
 pub use program::Program;
 pub use record::Summary;
-pub use system::System;
+pub use system::{Device, Event, HostThread, OnHost, OnStream, Order, Stream, System, Ticket, Word};
 pub use tensor_map::{Fill, Swizzle, TensorMap, TensorMapError};

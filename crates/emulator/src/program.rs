@@ -195,6 +195,10 @@ pub(crate) enum Action {
     CommitProducts,
     /// `wgmma.wait_group`: at most so many groups stay pending.
     WaitProducts(u32),
+    /// `griddepcontrol.launch_dependents`.
+    LaunchDependents,
+    /// `griddepcontrol.wait`.
+    WaitUpstream,
     /// `cp.async.bulk`, by its index in `bulk`.
     Bulk(u32),
     WriteAsync(WriteAsync),

@@ -29,6 +29,10 @@ impl Warp {
         if !done {
             self.load_lanes(core, common, a, mask, pc, &addresses);
         }
+        if a.strong {
+            let first = addresses[mask.trailing_zeros() as usize % LANES];
+            self.polled(core, (pc, first, usize::from(a.width) * usize::from(a.count)));
+        }
     }
 
     /// Loads for all lanes at once, where nothing is wrong and one page has it all; false when not.
@@ -130,6 +134,7 @@ impl Warp {
     pub(super) fn store(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
         let simd = self.registers.simd;
         let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
+        self.stores += 1;
         if core.races {
             self.note_access(core, common, a, (mask, pc), &addresses, true);
         }

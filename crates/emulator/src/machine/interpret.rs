@@ -7,7 +7,7 @@ use super::peers::Peers;
 use super::warp::{Group, PATIENCE, State, Warp};
 use crate::finding::FindingKind;
 use crate::lanes::{LANES, each, put};
-use crate::program::{Action, Barrier, BarrierKind, Instruction, NONE};
+use crate::program::{Action, Barrier, BarrierKind, Instruction, MbarrierKind, NONE};
 
 /// What an access that may be waiting for another thread costs of a turn: a spinning group gives way early.
 const STRONG: u64 = 200;
@@ -141,6 +141,7 @@ impl Warp {
         };
         core.executed = executed;
         let used = executed - start + strong;
+        self.worked += used;
         self.hurry = if self.groups.iter().any(|g| g.state == State::Ready) { self.hurry + used } else { 0 };
         let state = match stop {
             Stop::Ready => State::Ready,
@@ -224,7 +225,10 @@ impl Warp {
                 self.split(group, active);
                 return self.barrier(core, common, &b, group);
             }
-            Action::Mbarrier(op) => return self.mbarrier(core, common, &op, group, active),
+            Action::Mbarrier(op) => {
+                self.stores += u64::from(!matches!(op.kind, MbarrierKind::Wait { .. }));
+                return self.mbarrier(core, common, &op, group, active);
+            }
             Action::Fragments { index, members } => {
                 self.split(group, active);
                 if let Some(stop) = self.gather(core, common, members, group) {
@@ -257,13 +261,23 @@ impl Warp {
                 self.split(group, active);
                 return self.wait_products(left, group);
             }
+            Action::LaunchDependents => {
+                core.triggered += u64::from(!std::mem::replace(&mut common.triggered, true));
+                group.pc += 1;
+            }
+            Action::WaitUpstream => {
+                self.split(group, active);
+                return self.wait_upstream(core, common, group);
+            }
             Action::Bulk(index) => {
+                self.stores += 1;
                 if let Some(b) = core.program.bulk.get(index as usize) {
                     self.bulk(core, common, b, active, group.pc);
                 }
                 group.pc += 1;
             }
             Action::WriteAsync(w) => {
+                self.stores += 1;
                 self.write_async(core, common, &w, active, group.pc);
                 group.pc += 1;
             }
@@ -379,6 +393,7 @@ impl Warp {
         self.wait_copies(core, common, active, None);
         common.live -= active.count_ones();
         self.leave_cluster(common, active);
+        core.leaves(common, self.index, active);
         let met = self.exited(active);
         if met != 0 {
             common.meet(self.index, met, self.live);

@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::flags::Signal;
-use super::order::{ClusterOf, Judge};
+use super::order::Judge;
 use super::threads::{Hint, Poll, Why};
 use crate::finding::{AccessKind, Storage};
 use crate::lanes::{FULL, LANES, each};
@@ -58,10 +58,6 @@ fn in_a_row(addresses: &[u64; LANES], bytes: u64) -> bool {
 }
 
 impl Core<'_> {
-    pub(super) fn clusters(&self) -> ClusterOf {
-        ClusterOf { grid: self.shape.grid, cluster: self.shape.cluster }
-    }
-
     /// Whether lanes read a flag once more that has not changed: nothing about it is new.
     pub(crate) fn polls_again(&self, peers: &mut Peers, d: &Deed<'_>) -> bool {
         let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(d.warp as usize)) else { return false };
@@ -126,7 +122,7 @@ impl Core<'_> {
             touch: d.touch,
             bytes: d.bytes as u8,
             value: d.value,
-            cluster_blocks: self.clusters(),
+            parties: self.parties,
         };
         let memory = self.memory;
         let mut allocation = memory.get(self.recent);
@@ -172,7 +168,7 @@ impl Core<'_> {
         if offset < SHARED_BASE {
             return;
         }
-        let clusters = self.clusters();
+        let parties = self.parties;
         peers.with_shadow(rank, |clock, shadow| {
             let Some(clock) = clock.get(d.warp as usize) else { return };
             let judge = Judge {
@@ -181,7 +177,7 @@ impl Core<'_> {
                 touch: d.touch,
                 bytes: d.bytes as u8,
                 value: d.value,
-                cluster_blocks: clusters,
+                parties,
             };
             if last.0 != rank {
                 *last = (rank, shadow.group(self.group(d, clock.block, clock.tick)));
@@ -211,7 +207,7 @@ impl Core<'_> {
     pub(crate) fn signal(&mut self, peers: &mut Peers, d: &Deed<'_>, reads: bool) {
         let Some(scope) = d.touch.strong else { return };
         self.signals += u64::from(d.touch.writes);
-        let clusters = self.clusters();
+        let parties = self.parties;
         let live = d.live;
         for lane in each(d.mask) {
             let (storage, address) = resolve(d.space, d.addresses[lane]);
@@ -235,7 +231,7 @@ impl Core<'_> {
             let own = peers.blocks_mut()[acting].races.as_mut();
             if let Some(clock) = own.and_then(|r| r.warps.get_mut(d.warp as usize)) {
                 if reads {
-                    flags.read(clock, signal, clusters);
+                    flags.read(clock, signal, parties);
                 }
                 if d.touch.writes {
                     flags.write(clock, signal, reads);

@@ -99,12 +99,12 @@ impl Core<'_> {
         group: Group,
         stretches: &[Stretch],
     ) -> Option<Mark> {
-        let clusters = self.clusters();
+        let parties = self.parties;
         let mut races: Vec<Race> = vec![];
         let number = peers.with_shadow(rank, |clocks, shadow| {
             let clock = clocks.get(who.warp as usize)?;
             let judge =
-                Judge { clock, by: Some(who.lane), touch: group.touch, bytes: 16, value: 0, cluster_blocks: clusters };
+                Judge { clock, by: Some(who.lane), touch: group.touch, bytes: 16, value: 0, parties };
             let number = shadow.group(group);
             for stretch in stretches {
                 shadow.touch(number, *stretch, &mut |g, a, b| judge.order(g, a, b), &mut |g, a, _, byte| {
@@ -142,7 +142,7 @@ impl Core<'_> {
     pub(crate) fn note_line(&mut self, peers: &mut Peers, who: Actor, address: u64, bytes: usize, writes: bool) {
         let Some(clock) = peers.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)) else { return };
         let touch = if writes { WRITES } else { READS };
-        let judge = Judge { clock, by: Some(who.lane), touch, bytes: 16, value: 0, cluster_blocks: self.clusters() };
+        let judge = Judge { clock, by: Some(who.lane), touch, bytes: 16, value: 0, parties: self.parties };
         let (block, warp) = (clock.block, clock.warp);
         let group =
             Group { block, warp, warps: 1, bytes: 16, tick: clock.tick, pc: who.pc, touch, lands: false, value: 0 };

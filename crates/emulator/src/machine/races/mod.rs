@@ -11,10 +11,16 @@ mod clock;
 mod engines;
 mod flags;
 mod order;
+mod parties;
+mod range;
 mod report;
 mod threads;
 
 pub(crate) use access::Deed;
 pub(crate) use block::{BlockRaces, ClusterRaces};
 pub(crate) use engines::Mark;
+pub(crate) use clock::Clock;
 pub(crate) use flags::Flags;
+pub(crate) use access::Race;
+pub(crate) use range::{Range, Solo};
+pub(crate) use parties::{MOST_BLOCKS, Parties, Party, Work, base_of};

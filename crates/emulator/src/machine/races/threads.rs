@@ -65,14 +65,14 @@ pub(crate) struct WarpClock {
 const HINTS: usize = 16;
 
 impl WarpClock {
-    pub(super) fn new(block: u64, warp: u16) -> WarpClock {
+    pub(crate) fn new(block: u64, warp: u16, start: &Rc<Clock>) -> WarpClock {
         WarpClock {
             block,
             warp,
             tick: 1,
             synced: 0,
             matrix: None,
-            known: Lanes::One(Rc::default()),
+            known: Lanes::One(Rc::clone(start)),
             fenced: Lanes::One(None),
             pending: Lanes::One(None),
             hints: vec![],
@@ -104,6 +104,14 @@ impl WarpClock {
 
     pub(super) fn known(&self, lane: u32) -> &Clock {
         self.known.of(lane as usize)
+    }
+
+    /// Adds what a lane knows of other parties to a clock, unless it is what it started with.
+    pub(crate) fn tell_others(&self, lane: u32, party: usize, start: &Rc<Clock>, to: &mut Clock) {
+        let known = self.known.of(lane as usize);
+        if !Rc::ptr_eq(known, start) {
+            to.join_others(known, party);
+        }
     }
 
     /// Lanes have met.
