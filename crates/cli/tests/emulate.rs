@@ -288,3 +288,70 @@ fn bad_input_is_named() {
     let (code, _, err) = emulate(&[broken.to_str().unwrap(), "--grid", "1", "--block", "1"]);
     assert!(code == 2 && err.contains("broken_emulate.ptx: ") && err.contains("line 1"), "{err}");
 }
+
+#[test]
+fn a_warp_is_followed_with_its_registers() {
+    let line = format!(
+        "{SAXPY} --arg i32=1000 --arg f32=1.5 --arg x:f32[1000]=random --arg y:f32[1000]=iota --trace 7:3 --steps 14"
+    );
+    let (code, out, err) = emulate(&words(&line));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let after = |text: &str| {
+        let lines: Vec<&str> = out.lines().skip_while(|l| !l.contains(text)).take(3).collect();
+        lines.join("\n")
+    };
+    // The last warp of the last block: threads 96 to 127, of which eight have elements.
+    assert!(after("mad.lo.s32 %r27").contains("-> %r27 = 992 993 … 1023"), "{out}");
+    assert!(after("setp.ge.s32").contains("-> %p1 = lanes 8-31"), "{out}");
+    assert!(after("@%p1 bra").contains("lanes 8-31 of all lanes"), "{out}");
+    assert_eq!(out.lines().filter(|l| l.contains("all lanes")).count(), 14, "{out}");
+
+    let (code, _, err) = emulate(&words(&line.replace("7:3", "7:4")));
+    assert_eq!(code, 2);
+    assert!(err.contains("--trace 7,0,0:4: there is no such warp in a grid of [8, 1, 1] blocks of 4 warps"), "{err}");
+    let (code, _, err) = emulate(&words(&line.replace("7:3", "seven")));
+    assert_eq!(code, 2);
+    assert!(err.contains("is not X[,Y[,Z]]:WARP"), "{err}");
+}
+
+#[test]
+fn lines_are_counted_and_advice_is_given() {
+    let body = "mul.wide.u32 %rd2, %r0, 128; add.u64 %rd2, %rd2, %rd0;\nst.global.u32 [%rd2], %r0;";
+    let file = kernel("strided.ptx", body);
+    let line = format!("{file} --grid 1 --block 64 --arg x:u32[2048]=poison --check all,perf --profile");
+    let (code, out, err) = emulate(&words(&line));
+    // Advice is no fault.
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let said = "strided.ptx:9: split accesses: 2 accesses to global memory take 64 sectors, and 8 would do (8.0 times)";
+    assert!(out.contains(said), "{out}");
+    let row = out.lines().find(|l| l.starts_with("strided.ptx:9 ") && l.contains('%')).unwrap();
+    assert!(row.contains(" 2 ") && row.contains(" 256 ") && row.ends_with("st.global.u32 [%rd2], %r0;"), "{row}");
+    assert!(out.contains("2048 written, 2048 different"), "{out}");
+
+    let (code, out, _) = emulate(&words(&format!("{line} --json")));
+    assert_eq!(code, 0);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["advice"][0]["kind"], "split-access");
+    assert_eq!(json["advice"][0]["cost"], serde_json::json!([64, 8]));
+    let lines = json["profile"]["lines"].as_array().unwrap();
+    assert!(lines.iter().any(|l| l["ptx_line"] == 9 && l["global"]["transactions"] == 64), "{out}");
+
+    let tidy = kernel("tidy.ptx", "st.global.u32 [%rd1], %r0;");
+    let (code, out, _) = emulate(&words(&format!("{tidy} --grid 1 --block 64 --arg x:u32[64]=poison --check perf")));
+    assert!(code == 0 && out.contains("nothing costs more than it needs to"), "{out}");
+}
+
+#[test]
+fn a_seed_replays() {
+    let body = "and.b32 %r1, %r0, 1; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd2, %rd2, %rd0;\nst.global.u32 [%rd2], %r0;";
+    let file = kernel("racing.ptx", body);
+    let run = |flag: &str| {
+        emulate(&words(&format!("{file} --grid 1 --block 96 --arg x:u32[2]=poison {flag} 7 --schedule slow-warp")))
+    };
+    let (code, out, _) = run("--seed");
+    assert_eq!(code, 3, "{out}");
+    assert!(out.contains("the same again: --replay 7"), "{out}");
+    // All but the time it took.
+    let rest = |text: &str| text.lines().filter(|l| !l.contains("ran in")).collect::<Vec<_>>().join("\n");
+    assert_eq!(rest(&run("--replay").1), rest(&out));
+}

@@ -317,7 +317,10 @@ impl Iterator for Passes {
         match self.pass {
             Pass::Before => {
                 self.pass = Pass::Recording;
-                (self.errors, self.shared) = with(|t| (t.errors_so_far(), t.shared_cursor()));
+                (self.errors, self.shared) = with(|t| {
+                    t.loops = true;
+                    (t.errors_so_far(), t.shared_cursor())
+                });
                 Some(self.open())
             }
             Pass::Recording => {

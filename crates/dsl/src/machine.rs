@@ -92,14 +92,12 @@ impl Ptx {
 
     /// `{…}` of mutable registers, read and written.
     pub(crate) fn registers(self, first: RegisterId, count: usize) -> Ptx {
-        let all = (first.0..first.0 + count as u32).map(|r| Slot::Register(RegisterId(r))).collect();
-        self.place(Slot::Vector(all))
+        self.place(Slot::Registers(first, count as u32))
     }
 
     /// `{…}` of mutable registers, wherever they are.
     pub(crate) fn register_list(self, all: &[RegisterId]) -> Ptx {
-        let all = all.iter().map(|&r| Slot::Register(r)).collect();
-        self.place(Slot::Vector(all))
+        self.place(Slot::registers(all.iter().copied()))
     }
 
     /// A number that is part of the instruction.

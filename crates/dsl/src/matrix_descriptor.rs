@@ -3,19 +3,25 @@
 use crate::cast::Cast;
 use crate::cute::SmemTensor;
 use crate::smem::{MatrixAt, PANEL};
-use crate::trace::mistake;
+use crate::trace::{mistake, with};
 use crate::value::{U32, U64};
 use crate::warpgroup::{K_BYTES, Tile};
-use warpsmith_layout::LayoutError;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use warpsmith_layout::{Layout, LayoutError, Swizzle};
+use warpsmith_types::DType;
 
 /// A matrix in shared memory as the instruction takes it: a descriptor, and what each step of K adds to it.
 pub(crate) struct Matrix {
     /// Of the first step; in a ring's stage, of the first step of each panel.
     starts: Vec<U64>,
     /// What a step adds to its start, in units of 16 bytes.
-    advances: Vec<(usize, u64)>,
+    advances: Rc<[(usize, u64)]>,
     transposed: bool,
 }
+
+/// What layouts came to so far: unrolled loops ask again and again.
+pub(crate) type Descriptors = FxHashMap<(DType, Swizzle, Layout), Result<Canonical, String>>;
 
 impl Matrix {
     #[track_caller]
@@ -50,7 +56,9 @@ impl Matrix {
 
     #[track_caller]
     fn of_tensor(t: &SmemTensor) -> Option<Matrix> {
-        let (form, address) = match canonical(t).and_then(|form| Ok((form, t.matrix_address()?))) {
+        let key = (t.dtype, t.swizzle(), t.layout.clone());
+        let form = with(|trace| trace.descriptors.entry(key).or_insert_with(|| canonical(t)).clone());
+        let (form, address) = match form.and_then(|form| Ok((form, t.matrix_address()?))) {
             Ok(found) => found,
             Err(problem) => {
                 let message =
@@ -60,11 +68,7 @@ impl Matrix {
             }
         };
         let start = (address / 16).u64() | form.bits;
-        Some(Matrix {
-            starts: vec![start],
-            advances: form.advances.into_iter().map(|a| (0, a)).collect(),
-            transposed: form.transposed,
-        })
+        Some(Matrix { starts: vec![start], advances: form.advances, transposed: form.transposed })
     }
 }
 
@@ -80,11 +84,12 @@ fn panel_descriptor(m: MatrixAt, panel: usize) -> U64 {
 }
 
 /// A layout as descriptors describe it.
-struct Canonical {
+#[derive(Clone)]
+pub(crate) struct Canonical {
     /// All of the descriptor but the address.
     bits: u64,
-    /// Of each step of K, in units of 16 bytes.
-    advances: Vec<u64>,
+    /// Of each step of K: the one start, and units of 16 bytes.
+    advances: Rc<[(usize, u64)]>,
     transposed: bool,
 }
 
@@ -143,7 +148,7 @@ fn canonical(t: &SmemTensor) -> Result<Canonical, String> {
         return Err(format!("strides of {leading} and {stride} bytes do not fit a descriptor"));
     }
     let k = K_BYTES as i64 / bytes;
-    let step = |s: i64| offset(0, s * k).map(|o| (o / 16) as u64);
+    let step = |s: i64| offset(0, s * k).map(|o| (0, (o / 16) as u64));
     Ok(Canonical {
         bits: ((leading / 16) as u64) << 16 | ((stride / 16) as u64) << 32 | code << 62,
         advances: (0..columns / k).map(step).collect::<Result<_, _>>()?,

@@ -37,8 +37,9 @@ impl Names {
     fn same_slot(&mut self, p: &Slot, q: &Slot) -> bool {
         match (p, q) {
             (Slot::Register(p), Slot::Register(q)) => self.same_register(*p, *q),
-            (Slot::Vector(p), Slot::Vector(q)) => {
-                p.len() == q.len() && p.iter().zip(q).all(|(p, q)| self.same_slot(p, q))
+            (Slot::Vector(_) | Slot::Registers(..), Slot::Vector(_) | Slot::Registers(..)) => {
+                let (p, q) = (p.parts(), q.parts());
+                p.len() == q.len() && p.iter().zip(&*q).all(|(p, q)| self.same_slot(p, q))
             }
             _ => p == q,
         }

@@ -101,11 +101,11 @@ impl AtomicSchedule {
                 });
                 sync_threads();
                 let tile = self.slots.get(slot);
+                // Also before the last turn ends: whoever draws again leaves the slot alone that slow threads still read.
+                self.turn.set(slot ^ 1);
                 break_if(tile.ge(total));
                 f(self.tiles.at(tile));
-                self.turn.set(slot ^ 1);
             });
-            sync_threads();
         });
     }
 }

@@ -4,6 +4,7 @@
 //! author's closures always run without it. Mistakes are collected; what a mistake gives is *poison*, which is silent.
 
 use crate::debug::Messages;
+use crate::matrix_descriptor::Descriptors;
 use crate::options::Tracing;
 use crate::replay::difference;
 use crate::tma::TensorMap;
@@ -73,6 +74,8 @@ pub(crate) struct Trace {
     pub(crate) fragments: Vec<FragData>,
     /// How often a run-time loop's body is traced: once for the program, twice to check it.
     pub(crate) passes: usize,
+    /// Whether there is such a loop at all.
+    pub(crate) loops: bool,
     /// True while a loop body is traced for the second time, only to be compared.
     replaying: bool,
     frames: Vec<Frame>,
@@ -84,6 +87,7 @@ pub(crate) struct Trace {
     tensor_maps: Vec<(u32, TensorMap)>,
     pub(crate) target: Target,
     pub(crate) messages: Messages,
+    pub(crate) descriptors: Descriptors,
 }
 
 /// A helper that is running, and the chain of calls that led to it.
@@ -163,6 +167,7 @@ impl Trace {
             definitions: vec![],
             fragments: vec![],
             passes,
+            loops: false,
             replaying: false,
             frames: vec![],
             locations: FxHashMap::default(),
@@ -171,6 +176,7 @@ impl Trace {
             tensor_maps: vec![],
             target: options.target,
             messages: options.messages,
+            descriptors: Descriptors::default(),
         }
     }
 
@@ -389,7 +395,7 @@ pub fn helper<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
 ///
 /// The program is what the body records when each run-time loop is traced once. Then the whole body is run again with
 /// each loop traced twice, and must record the same: what differs depends on a Rust variable that changes in a run-time
-/// loop, be it used in the loop or long after it.
+/// loop, be it used in the loop or long after it. A body without such loops is run once.
 ///
 /// # Errors
 /// A [`Report`] of every mistake, each with its place in the author's source.
@@ -406,8 +412,12 @@ pub fn trace_with(name: &str, options: Tracing, body: impl Fn()) -> Result<Kerne
 }
 
 /// The same, with the tensor maps that a launch must pass behind the arguments, in this order.
-pub(crate) fn trace_for(name: &str, options: Tracing, body: impl Fn()) -> Result<(Kernel, Vec<TensorMap>), Report> {
-    let ((program, maps), (again, _)) = match (run(name, options, &body, 1), run(name, options, &body, 2)) {
+pub(crate) fn trace_for(name: &str, options: Tracing, body: impl Fn()) -> Traced {
+    let (first, loops) = run(name, options, &body, 1);
+    if !loops {
+        return first;
+    }
+    let ((program, maps), (again, _)) = match (first, run(name, options, &body, 2).0) {
         (Ok(program), Ok(again)) => (program, again),
         (Err(mut report), Err(again)) => {
             for d in again.diagnostics {
@@ -432,6 +442,9 @@ pub(crate) fn trace_for(name: &str, options: Tracing, body: impl Fn()) -> Result
     Err(Report::single(name, d))
 }
 
+/// A program with its tensor maps.
+type Traced = Result<(Kernel, Vec<TensorMap>), Report>;
+
 struct Pop;
 
 impl Drop for Pop {
@@ -440,7 +453,8 @@ impl Drop for Pop {
     }
 }
 
-fn run(name: &str, options: Tracing, body: &impl Fn(), passes: usize) -> Result<(Kernel, Vec<TensorMap>), Report> {
+/// What a body records, and whether a run-time loop is in it.
+fn run(name: &str, options: Tracing, body: &impl Fn(), passes: usize) -> (Traced, bool) {
     static HOOK: std::sync::Once = std::sync::Once::new();
     HOOK.call_once(|| {
         let before = panic::take_hook();
@@ -457,11 +471,11 @@ fn run(name: &str, options: Tracing, body: &impl Fn(), passes: usize) -> Result<
     STACK.with(|s| s.borrow_mut().push(Trace::new(name, options, id, passes)));
     let pop = Pop;
     let outcome = panic::catch_unwind(AssertUnwindSafe(body));
-    let (kernel, maps, mut diagnostics) = with(|t| {
+    let (kernel, maps, mut diagnostics, loops) = with(|t| {
         let mut kernel = std::mem::take(&mut t.kernel);
         kernel.body = std::mem::take(&mut t.blocks[0].insts);
         let maps = std::mem::take(&mut t.tensor_maps).into_iter().map(|(_, map)| map).collect();
-        (kernel, maps, std::mem::take(&mut t.errors))
+        (kernel, maps, std::mem::take(&mut t.errors), t.loops)
     });
     drop(pop);
     if let Err(panic) = outcome {
@@ -472,5 +486,6 @@ fn run(name: &str, options: Tracing, body: &impl Fn(), passes: usize) -> Result<
         d.at = PANIC.take();
         diagnostics.push(d);
     }
-    if diagnostics.is_empty() { Ok((kernel, maps)) } else { Err(Report { subject: name.into(), diagnostics }) }
+    let report = Report { subject: name.into(), diagnostics };
+    (if report.diagnostics.is_empty() { Ok((kernel, maps)) } else { Err(report) }, loops)
 }

@@ -173,17 +173,15 @@ impl WarpgroupMma {
     /// Whether operands fit the instruction and each other.
     #[track_caller]
     pub(crate) fn fits(&self, a: &A<'_>, b: &B<'_>) -> bool {
-        let (a_dtype, a_text) = (a.dtype(), a.to_string());
-        let (b_dtype, b_text) = (b.0.dtype(), b.0.to_string());
         let (rows, columns) = b.0.extents();
-        let fits = a_dtype == self.a
-            && b_dtype == self.b
+        let fits = a.dtype() == self.a
+            && b.0.dtype() == self.b
             && rows == self.n
             && a.extents() == (MMA_ROWS, columns)
             && columns.is_multiple_of(self.k());
         if !fits {
             let dtypes = if self.a == self.b { self.a.to_string() } else { format!("{} by {}", self.a, self.b) };
-            let message = format!("an MMA of 64 × {} {dtypes} of tiles of {a_text} and {b_text}", self.n);
+            let message = format!("an MMA of 64 × {} {dtypes} of tiles of {a} and {}", self.n, b.0);
             let help = format!(
                 "A has 64 rows, B has {}, both the same columns, a multiple of {}, and the MMA's dtypes",
                 self.n,

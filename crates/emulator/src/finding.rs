@@ -57,6 +57,8 @@ pub enum FindingKind {
     Mbarrier(MbarrierFault),
     /// A tensor map that is none, or a copy that does not fit it; a bulk copy of an impossible size.
     TensorMap,
+    /// A copy through a tensor map that the kernel wrote, without a fence of the copying thread between.
+    TensorMapFence,
     /// An operation that names no block of the cluster, or two that should be one.
     Cluster,
     /// Two accesses to the same bytes, one of them a write, that nothing orders.
@@ -79,6 +81,8 @@ pub enum FindingKind {
     ExitInFlight,
     /// An access to shared memory of a block that has exited.
     PeerExited,
+    /// An access to shared memory of a block that may not have started.
+    PeerNotStarted,
     /// Threads that wait for what can not come.
     Deadlock,
     /// The kernel ran a `trap`, or an assertion of it does not hold.
@@ -106,6 +110,8 @@ pub enum MbarrierFault {
     Phase,
     /// Ordinary stores to its memory.
     Overwritten,
+    /// A copy counts at it, and its initialisation was not followed by a fence for the async proxy.
+    Unfenced,
 }
 
 /// What kind of access it was.
@@ -257,7 +263,11 @@ impl Finding {
                 format!("{kernel} waits twice for the same phase of an mbarrier")
             }
             FindingKind::Mbarrier(MbarrierFault::Overwritten) => format!("{kernel} overwrites an mbarrier"),
+            FindingKind::Mbarrier(MbarrierFault::Unfenced) => {
+                format!("{kernel} has a copy count at an mbarrier whose initialisation is not fenced")
+            }
             FindingKind::TensorMap => format!("{kernel} starts a bulk copy that can not be"),
+            FindingKind::TensorMapFence => format!("{kernel} copies by a tensor map whose change is not fenced"),
             FindingKind::Cluster => format!("{kernel} addresses its cluster wrongly"),
             FindingKind::Race => format!("{kernel} has a data race in {storage}"),
             FindingKind::ConstantLoad => format!("{kernel} reads through `.nc` what it writes"),
@@ -269,6 +279,9 @@ impl Finding {
             FindingKind::RegisterCount => format!("{kernel} asks for an impossible number of registers"),
             FindingKind::ExitInFlight => format!("{kernel} exits while a copy still uses its shared memory"),
             FindingKind::PeerExited => format!("{kernel} uses shared memory of a block that has exited"),
+            FindingKind::PeerNotStarted => {
+                format!("{kernel} uses shared memory of a block that may not have started")
+            }
             FindingKind::Deadlock => format!("{kernel} deadlocks"),
             FindingKind::Trap => format!("{kernel} traps"),
             FindingKind::CallDepth => format!("{kernel} calls functions too deeply"),

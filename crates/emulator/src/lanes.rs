@@ -234,6 +234,18 @@ pub(crate) fn map3<D: Value, A: Value, B: Value, C: Value>(
     );
 }
 
+/// The lanes for which a test holds.
+#[inline(always)]
+pub(crate) fn ballot(test: impl Fn(usize) -> bool) -> u32 {
+    // Seen through, the table turns a vector operation into a chain of 32 steps.
+    let table = std::hint::black_box(&BITS);
+    let mut bits = 0;
+    for l in 0..LANES {
+        bits |= if test(l) { table[l] } else { 0 };
+    }
+    bits
+}
+
 /// Which lanes satisfy `op(a, b)`, active or not.
 #[inline(always)]
 pub(crate) fn test2<A: Value>(r: &Registers, f: &Fields, op: impl Fn(A, A) -> bool) -> u32 {
@@ -241,11 +253,7 @@ pub(crate) fn test2<A: Value>(r: &Registers, f: &Fields, op: impl Fn(A, A) -> bo
         #[inline(always)]
         || {
             let (a, b) = (A::Raw::plane(r, f.a), A::Raw::plane(r, f.b));
-            let mut bits = 0;
-            for l in 0..LANES {
-                bits |= if op(A::from_raw(a[l]), A::from_raw(b[l])) { BITS[l] } else { 0 };
-            }
-            bits
+            ballot(|l| op(A::from_raw(a[l]), A::from_raw(b[l])))
         },
     )
 }
@@ -254,11 +262,7 @@ pub(crate) fn test2<A: Value>(r: &Registers, f: &Fields, op: impl Fn(A, A) -> bo
 #[inline(always)]
 pub(crate) fn test1<A: Value>(r: &Registers, f: &Fields, op: impl Fn(A) -> bool) -> u32 {
     let a = A::Raw::plane(r, f.a);
-    let mut bits = 0;
-    for l in 0..LANES {
-        bits |= if op(A::from_raw(a[l])) { BITS[l] } else { 0 };
-    }
-    bits
+    ballot(|l| op(A::from_raw(a[l])))
 }
 
 /// The active lanes, lowest first.

@@ -80,11 +80,13 @@
 //! | `decode` | from a PTX function to a [`Program`] |
 //! | `program` | the compact form that runs |
 //! | `lanes` | registers of a warp, functions over all lanes |
+//! | `quick` | the most frequent of these functions in one loop |
 //! | `simd` | lane loops for what the machine has |
 //! | `arithmetic` | PTX's arithmetic on single values |
 //! | `machine` | grids, clusters, blocks, warps; loads, stores, barriers, copies, products; the inner loop |
 //! | `tensor_map` | what tensor copies know of a tensor |
 //! | `finding`, `record`, `manifest` | reports, reports for programs, and names for them |
+//! | `profile`, `step` | what a launch did, line by line; what a warp did, step by step |
 
 mod arithmetic;
 mod decode;
@@ -94,9 +96,12 @@ mod lanes;
 mod machine;
 mod manifest;
 mod memory;
+mod profile;
 mod program;
+mod quick;
 mod record;
 mod simd;
+mod step;
 mod system;
 mod tensor_map;
 
@@ -105,7 +110,9 @@ pub use finding::{AccessKind, Finding, FindingKind, MbarrierFault, OtherAccess, 
 pub use machine::{Checks, Launch, Options, Outcome, Schedule};
 pub use manifest::{ArgumentInfo, Manifest, SharedTile, TensorPlace};
 pub use memory::DevicePointer;
+pub use profile::{Advice, AdviceKind, LineProfile, Parted, Profile, Requests, Traffic};
 pub use program::Program;
 pub use record::Summary;
+pub use step::{Step, StepRegister, Watch};
 pub use system::{Device, Event, HostThread, OnHost, OnStream, Order, Stream, System, Ticket, Word};
 pub use tensor_map::{Fill, Swizzle, TensorMap, TensorMapError};

@@ -14,7 +14,9 @@ pub(crate) use atomics::{Atomic, AtomicOp, AtomicType, Scope, Semantics, VectorA
 pub(crate) use calls::{Argument, CallSite, Callee, Frame, Passed};
 pub(crate) use tiles::{Tile, TileAccess};
 
+use crate::decode::Step;
 use crate::lanes::{Compute, Fields};
+use crate::quick::Quick;
 use warpsmith_ptx::SpecialRegister;
 use warpsmith_types::Location;
 
@@ -33,6 +35,8 @@ pub struct Program {
     pub(crate) locations: Vec<Location>,
     /// What each instruction reads and writes, for checks of initialisation.
     pub(crate) uses: Vec<Uses>,
+    /// All that each instruction reads and writes.
+    pub(crate) steps: Vec<Step>,
     /// Register lists of vector accesses, targets of branch tables.
     pub(crate) lists: Vec<u32>,
     pub(crate) bulk: Vec<Bulk>,
@@ -124,6 +128,10 @@ pub(crate) struct Instruction {
     pub guard: Guard,
     /// Whether [`Uses`] has something to check or to keep track of.
     pub checked: bool,
+    /// Its place in the loop of frequent instructions.
+    pub quick: Quick,
+    /// How many instructions from here on only compute, without guards or anything to check.
+    pub straight: u16,
 }
 
 /// The predicate under which an instruction runs.
@@ -170,6 +178,8 @@ pub(crate) enum Action {
     Mbarrier(MbarrierOp),
     /// `fence.proxy.async`, where it concerns shared memory.
     ProxyFence,
+    /// `fence.mbarrier_init.release.cluster`.
+    MbarrierFence,
     /// `fence` and `membar` of the threads' own accesses.
     Fence {
         order: Semantics,
@@ -208,6 +218,12 @@ pub(crate) enum Action {
     CopyMap {
         to: Address,
         from: Address,
+        scope: Scope,
+    },
+    /// `fence.proxy.tensormap::generic.acquire`.
+    AcquireMap {
+        address: Address,
+        scope: Scope,
     },
     /// `cp.async.bulk.commit_group`.
     CommitBulk,

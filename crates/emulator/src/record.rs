@@ -65,7 +65,9 @@ impl FindingKind {
             FindingKind::Mbarrier(MbarrierFault::Bytes) => "mbarrier-bytes",
             FindingKind::Mbarrier(MbarrierFault::Phase) => "mbarrier-phase",
             FindingKind::Mbarrier(MbarrierFault::Overwritten) => "mbarrier-overwritten",
+            FindingKind::Mbarrier(MbarrierFault::Unfenced) => "mbarrier-unfenced",
             FindingKind::TensorMap => "tensor-map",
+            FindingKind::TensorMapFence => "tensor-map-fence",
             FindingKind::Cluster => "cluster",
             FindingKind::Race => "data-race",
             FindingKind::ConstantLoad => "constant-load",
@@ -77,6 +79,7 @@ impl FindingKind {
             FindingKind::RegisterCount => "register-count",
             FindingKind::ExitInFlight => "exit-in-flight",
             FindingKind::PeerExited => "peer-exited",
+            FindingKind::PeerNotStarted => "peer-not-started",
             FindingKind::Deadlock => "deadlock",
             FindingKind::Trap => "trap",
             FindingKind::CallDepth => "call-depth",
@@ -99,6 +102,11 @@ struct Line<'a> {
 fn line(at: &Location) -> Line<'_> {
     let inlined = at.inlined_at.as_ref().map(|i| (i.function.as_ref(), Box::new(line(&i.at))));
     Line { file: &at.file, line: at.line, column: at.column, inlined }
+}
+
+/// A line that may not be known.
+pub(crate) fn optional_line<S: Serializer>(at: &Option<Location>, serializer: S) -> Result<S::Ok, S::Error> {
+    at.as_ref().map(line).serialize(serializer)
 }
 
 fn access(kind: AccessKind) -> &'static str {

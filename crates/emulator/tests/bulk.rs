@@ -197,6 +197,7 @@ fn rounds(flip: &str) -> String {
         setp.ne.u32 %p1, %r1, 0;
         @%p1 bra ROUND;
         mbarrier.init.shared::cta.b64 [%r3], 1;
+        fence.mbarrier_init.release.cluster;
     ROUND:
         bar.sync 0;
         @%p1 bra WAIT;
@@ -247,7 +248,7 @@ fn phases_alternate() {
 error: `k` waits twice for the same phase of an mbarrier
  |
  = note: block (0, 0, 0), thread (0, 0, 0): `full`: this thread had already waited for phase 0, and the barrier went on to phase 1
- = note: line 32 of the PTX
+ = note: line 33 of the PTX
  = note: 128 times in all"
     );
 }
@@ -288,6 +289,7 @@ fn through(rank: usize, bytes: u32, from: &[i32], to: &[i32], store: &str, wait:
         mov.u32 %r3, full;
         {}{}
         mbarrier.init.shared::cta.b64 [%r3], 1;
+        fence.mbarrier_init.release.cluster;
         mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], {bytes};
         cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r2], [%rd1, {{{}}}], [%r3];
     WAIT:
@@ -385,6 +387,7 @@ fn a_swizzle_is_that_of_the_hardware() {
         setp.ne.u32 %p1, %r1, 0;
         @%p1 bra READY;
         mbarrier.init.shared::cta.b64 [%r3], 1;
+        fence.mbarrier_init.release.cluster;
         mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 2048;
         cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1, {%r4, %r4}], [%r3];
     READY:
@@ -426,7 +429,7 @@ fn nobody_waits_for_a_store() {
 error: `k` exits while a copy still uses its shared memory
  |
  = note: block (0, 0, 0), thread (0, 0, 0): nobody has waited until this copy had read its source
- = note: line 29 of the PTX";
+ = note: line 30 of the PTX";
     assert_eq!(only(&outcome).diagnostic().render(), expected);
 }
 
@@ -443,6 +446,6 @@ fn what_is_no_tensor_map() {
 error: `k` starts a bulk copy that can not be
  |
  = note: block (0, 0, 0), thread (0, 0, 0): parameter `in`: it is no tensor map of an emulated device
- = note: line 25 of the PTX";
+ = note: line 26 of the PTX";
     assert_eq!(texts(&outcome)[0], expected);
 }

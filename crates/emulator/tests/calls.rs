@@ -171,3 +171,49 @@ fn an_assertion_that_fails_says_which() {
     assert_eq!(finding.detail, "the assertion `n > 0` of `kernel` at k.cu:12 does not hold");
     assert_eq!((values[4], values[5], values[6]), (1, 0, 1));
 }
+
+/// Each lane goes where its entry of a table says, and all meet again behind it.
+#[test]
+fn a_table_of_branches() {
+    let body = "
+        and.b32 %r2, %r1, 3;
+        setp.lt.u32 %p1, %r1, 24;
+        mov.u32 %r3, 9;
+    TABLE: .branchtargets ZERO, ONE, TWO, ZERO;
+        @%p1 brx.idx %r2, TABLE;
+        mov.u32 %r3, 100;
+        bra DONE;
+    ZERO:
+        mov.u32 %r3, 0;
+        bra DONE;
+    ONE:
+        mov.u32 %r3, 1;
+        bra DONE;
+    TWO:
+        mov.u32 %r3, 2;
+    DONE:
+        activemask.b32 %r4;
+        popc.b32 %r4, %r4;
+        mad.lo.u32 %r3, %r4, 1000, %r3;
+        st.global.u32 [%rd2], %r3;";
+    let (got, outcome) = values(&module("", body));
+    assert_clean(&outcome);
+    let want = |l: u32| 32_000 + if l < 24 { [0, 1, 2, 0][l as usize % 4] } else { 100 };
+    assert_eq!(got, (0..32).map(want).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_index_beyond_the_table_goes_somewhere_in_it() {
+    let body = "
+    TABLE: .branchtargets HERE, THERE;
+        brx.idx %r1, TABLE;
+    HERE:
+        st.global.u32 [%rd2], 7;
+        bra DONE;
+    THERE:
+        st.global.u32 [%rd2], 8;
+    DONE:";
+    let (got, _) = values(&module("", body));
+    assert_eq!(got[..2], [7, 8]);
+    assert!(got.iter().all(|x| [7, 8].contains(x)), "{got:?}");
+}

@@ -51,7 +51,7 @@ fn operand() -> impl Strategy<Value = Operand> {
     ];
     leaf.prop_recursive(1, 4, 4, |inner| {
         prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..5).prop_map(Operand::Vector),
+            proptest::collection::vec(inner.clone(), 0..5).prop_map(|parts| Operand::Vector(parts.into())),
             (inner.clone(), inner).prop_map(|(a, b)| Operand::Pair(a.into(), b.into())),
         ]
     })

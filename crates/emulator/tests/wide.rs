@@ -97,6 +97,11 @@ fn products_of_f64() {
 
 /// Copies a box by a map that the kernel changed: it lies in global memory, and is changed in shared memory.
 fn changed(change: &str) -> (Vec<u32>, warpsmith_emulator::Outcome) {
+    edited(change, |text| text)
+}
+
+/// The same with another text of the kernel.
+fn edited(change: &str, edit: impl Fn(String) -> String) -> (Vec<u32>, warpsmith_emulator::Outcome) {
     let body = format!(
         "
         .shared .align 128 .b8 map[128];
@@ -163,7 +168,7 @@ fn changed(change: &str) -> (Vec<u32>, warpsmith_emulator::Outcome) {
     [m, y, x].iter().for_each(|p: &DevicePointer| {
         one.push(&p.0.to_le_bytes());
     });
-    let outcome = run(&mut s, &program(&ptx, "k"), &one);
+    let outcome = run(&mut s, &program(&edit(ptx), "k"), &one);
     (s.read_u32s(y, 16), outcome)
 }
 
@@ -178,4 +183,21 @@ fn tensor_maps_change() {
     assert_eq!(values, (16..26).chain([0; 6]).collect::<Vec<u32>>());
     let (_, outcome) = changed("tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [map], 1;");
     assert_eq!(only(&outcome).kind, FindingKind::TensorMap);
+}
+
+#[test]
+fn changes_of_a_tensor_map_are_fenced() {
+    let change = "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [map], 0, 10;";
+    let without = |what: &str| {
+        let text = |ptx: String| {
+            assert!(ptx.contains(what));
+            ptx.replacen(what, "", 1)
+        };
+        edited(change, text).1
+    };
+    let fence = "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;";
+    assert_eq!(only(&without(fence)).kind, FindingKind::TensorMapFence);
+    // All lanes copy what one has changed.
+    let outcome = edited(change, |ptx| ptx.replace("JOIN:\n        bar.sync 0;", "JOIN:")).1;
+    assert_eq!(outcome.findings[0].kind, FindingKind::Race);
 }

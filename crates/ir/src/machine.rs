@@ -7,8 +7,10 @@
 use crate::kernel::RegisterId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
+use std::ops::Range;
 use warpsmith_ptx as ptx;
 use warpsmith_ptx::table::{Convergence, Effect, Form, FormError, OperandForm, forms_of, resolve};
 use warpsmith_ptx::{Address, Base, Instruction, Operand};
@@ -57,8 +59,10 @@ pub enum Slot {
         /// Coordinates of a tensor access; empty otherwise.
         coordinates: Vec<Slot>,
     },
-    /// `{a, b}`.
+    /// `{a, b}`. Consecutive registers are [`Slot::Registers`] instead: [`Slot::vector`] sees to that.
     Vector(Vec<Slot>),
+    /// `{r, …}` of mutable registers, one after another: the first, and how many. Accumulators have up to 256.
+    Registers(RegisterId, u32),
     /// `d|p`.
     Pair(Box<Slot>, Box<Slot>),
     /// `_`: a result that nobody wants.
@@ -95,7 +99,28 @@ impl Slot {
 
     /// `{r, s}` of mutable registers.
     pub fn registers(all: impl IntoIterator<Item = RegisterId>) -> Slot {
-        Slot::Vector(all.into_iter().map(Slot::Register).collect())
+        Slot::vector(all.into_iter().map(Slot::Register).collect())
+    }
+
+    /// `{a, b}` of anything.
+    pub fn vector(parts: Vec<Slot>) -> Slot {
+        match parts.first() {
+            Some(&Slot::Register(first))
+                if (first.0..).zip(&parts).all(|(r, s)| *s == Slot::Register(RegisterId(r))) =>
+            {
+                Slot::Registers(first, parts.len() as u32)
+            }
+            _ => Slot::Vector(parts),
+        }
+    }
+
+    /// What stands in a vector, or by itself.
+    pub fn parts(&self) -> Cow<'_, [Slot]> {
+        match *self {
+            Slot::Vector(ref parts) => Cow::Borrowed(parts),
+            Slot::Registers(first, count) => range(first, count).map(Slot::Register).collect(),
+            ref slot => Cow::Borrowed(std::slice::from_ref(slot)),
+        }
     }
 
     /// `d|p`.
@@ -106,7 +131,7 @@ impl Slot {
     /// Whether it is, or has inside, a mutable register.
     fn has_register(&self) -> bool {
         match self {
-            Slot::Register(_) => true,
+            Slot::Register(_) | Slot::Registers(..) => true,
             Slot::Vector(parts) | Slot::Address { coordinates: parts, .. } => parts.iter().any(Slot::has_register),
             Slot::Pair(a, b) => a.has_register() || b.has_register(),
             _ => false,
@@ -118,6 +143,7 @@ impl Slot {
         see(self);
         match self {
             Slot::Vector(parts) | Slot::Address { coordinates: parts, .. } => parts.iter().for_each(|s| s.each(see)),
+            Slot::Registers(first, count) => range(*first, *count).for_each(|r| see(&Slot::Register(r))),
             Slot::Pair(a, b) => {
                 a.each(see);
                 b.each(see);
@@ -190,15 +216,21 @@ impl Machine {
 
     /// Calls `see` with each of [`registers`](Machine::registers).
     pub fn each_register(&self, mut see: impl FnMut(RegisterId)) {
+        self.each_run(|run| run.for_each(|r| see(RegisterId(r as u32))));
+    }
+
+    /// The same, by runs of consecutive ones: as places in what is known of each register.
+    pub(crate) fn each_run(&self, mut see: impl FnMut(Range<usize>)) {
+        let run = |first: &RegisterId, count: u32| first.0 as usize..first.0.saturating_add(count) as usize;
         for operand in &self.operands {
             match operand {
-                Slot::Register(r) => see(*r),
-                // An accumulator, mostly: one register after another.
-                Slot::Vector(parts) => parts.iter().for_each(|s| match s {
-                    Slot::Register(r) => see(*r),
-                    s => s.each(&mut |s| register(s, &mut see)),
+                Slot::Register(r) => see(run(r, 1)),
+                Slot::Registers(first, count) => see(run(first, *count)),
+                operand => operand.each(&mut |s| {
+                    if let Slot::Register(r) = s {
+                        see(run(r, 1));
+                    }
                 }),
-                operand => operand.each(&mut |s| register(s, &mut see)),
             }
         }
     }
@@ -274,10 +306,8 @@ impl Machine {
     }
 }
 
-fn register(slot: &Slot, see: &mut impl FnMut(RegisterId)) {
-    if let Slot::Register(r) = slot {
-        see(*r);
-    }
+fn range(first: RegisterId, count: u32) -> impl Iterator<Item = RegisterId> {
+    (first.0..first.0.saturating_add(count)).map(RegisterId)
 }
 
 /// Operands of a form with those of an instruction.
@@ -300,6 +330,10 @@ pub(crate) trait Places {
     fn base(&mut self, i: u8) -> ptx::RegisterId;
     /// A mutable register.
     fn register(&mut self, id: RegisterId) -> ptx::RegisterId;
+    /// `{…}` of mutable registers, one after another.
+    fn registers(&mut self, first: RegisterId, count: u32) -> Operand {
+        Operand::Vector(range(first, count).map(|r| Operand::Register(self.register(r))).collect())
+    }
 }
 
 /// Of no matter which registers.
@@ -333,6 +367,7 @@ pub(crate) fn operand(slot: &Slot, places: &mut impl Places) -> Operand {
         Slot::Special(special) => Operand::Special(*special),
         Slot::Sink => Operand::Sink,
         Slot::Vector(parts) => Operand::Vector(parts.iter().map(|s| operand(s, places)).collect()),
+        Slot::Registers(first, count) => places.registers(*first, *count),
         Slot::Pair(a, b) => Operand::Pair(Box::new(operand(a, places)), Box::new(operand(b, places))),
         Slot::Address { base, offset, coordinates } => {
             let base = Base::Register(places.base(*base));

@@ -129,7 +129,7 @@ impl Parts {
         };
         Some(match value.count_in(bare) {
             None => one(),
-            Some(count) => Slot::Vector((0..count).map(|_| one()).collect()),
+            Some(count) => Slot::vector((0..count).map(|_| one()).collect()),
         })
     }
 

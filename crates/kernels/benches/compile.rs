@@ -2,8 +2,13 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 
+// What the language's macros write begins with this name.
+extern crate warpsmith_kernels as warpsmith;
+
 use std::time::{Duration, Instant};
-use warpsmith_dsl::{Arguments, DType, DeviceId, Kernel, Params, Target, TensorArg, compile};
+use warpsmith_dsl::cute::*;
+use warpsmith_dsl::prelude::*;
+use warpsmith_dsl::{Arguments, DeviceId, Params, Target, compile};
 use warpsmith_kernels::{rms_norm, softmax};
 
 fn main() {
@@ -17,6 +22,57 @@ fn main() {
             let kernel = rms_norm::plan(&x, Some(&w), &y, 1e-6).unwrap();
             row(&kernel, &rms_norm::RmsNormArgs { x: &x, weight: Some(&w), y: &mut y, eps: 1e-6 });
         }
+    }
+    let mut c = TensorArg::new(1 << 40, DeviceId(0), DType::F32, &[64, 256]);
+    row(&Unrolled { tiles: 464 }, &UnrolledArgs { c: &mut c });
+}
+
+/// A Hopper GEMM's main loop over a ring of four stages, unrolled by Rust: each tile of K is waited for, multiplied by
+/// four instructions, and freed. Who fills the ring is of no matter to how long this takes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Unrolled {
+    /// Tiles along K, of 64.
+    tiles: usize,
+}
+
+#[derive(KernelArgs)]
+struct UnrolledArgs<'a> {
+    #[tensor(m, n)]
+    c: &'a mut TensorArg,
+}
+
+const STAGES: usize = 4;
+
+impl Kernel for Unrolled {
+    type Args = UnrolledParams;
+
+    fn name(&self) -> String {
+        format!("unrolled_{}", self.tiles)
+    }
+
+    fn launch(&self, _: &UnrolledArgs<'_>) -> Launch {
+        Launch::grid(1).block(128)
+    }
+
+    fn body(&self, x: UnrolledParams) {
+        let mma = WarpgroupMma::new(256, DType::BF16, DType::BF16);
+        let tile = |name, rows| {
+            let layout = smem_layout(DType::BF16, Major::K, SharedSwizzle::B128, (rows, 64));
+            std::array::from_fn::<_, STAGES, _>(|_| SmemTensor::new(name, DType::BF16, layout.clone()))
+        };
+        let (a, b) = (tile("a", 64), tile("b", 256));
+        let [full, empty] = ["full", "empty"].map(|name| Mbarriers::new(name, STAGES));
+        let sums = mma.accumulator();
+        for k in 0..self.tiles {
+            let (stage, phase) = (k % STAGES, k / STAGES % 2);
+            full.at(stage).wait(phase);
+            sums.mma(&a[stage], &b[stage]).wait();
+            empty.at(stage).arrive();
+        }
+        let tiled = mma.tiled(1).unwrap();
+        let out = tiled.make_fragment_c([64, 256]);
+        out.set(sums.finish());
+        autovec_copy(&out, &tiled.partition_c(&x.c.tile([64, 256], (0, 0)), thread_idx().x));
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::module::{LabelId, Symbol};
 use crate::syntax::{Modifier, Opcode, SpecialRegister, Type, Word};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// A register of a function: an index into [`Function::registers`](crate::Function::registers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -63,8 +64,8 @@ pub enum Operand {
     Special(SpecialRegister),
     /// A memory operand.
     Address(Address),
-    /// `{a, b, c, d}`.
-    Vector(Vec<Operand>),
+    /// `{a, b, c, d}`. Shared: an accumulator of 128 registers stands at every product of an unrolled loop.
+    Vector(Arc<[Operand]>),
     /// `d|p`: two results. Either may be a sink.
     Pair(Box<Operand>, Box<Operand>),
     /// A place to jump to.

@@ -74,8 +74,9 @@ fn syntax_errors_have_places() {
     refused_in_body(".reg .b32 %r1;", "`%r1` is declared twice at line 10, column 11");
     refused_in_body(".reg .b32 %q<9999999>;", "more than 262144 registers at line 10, column 11");
     refused_in_body(&"{".repeat(300), "more than 200 scopes inside one another at line 10, column 200");
-    refused_in_body(".branchtargets A, B;", "`.branchtargets` in a function is not supported at line 10, column 1");
-    refused_in_body("brx.idx %r1, A;", "unsupported instruction `brx.idx` at line 10, column 1");
+    refused_in_body("T: .branchtargets A, B;", "`A` is not declared at line 10, column 19");
+    refused_in_body("T: .branchtargets %r1;", "expected a label, found `%r1` at line 10, column 19");
+    refused_in_body("brx.idx %r1, A;", "`A` is not declared at line 10, column 14");
     refused_in_body(".reg .v4 .f32 %v;", "a register of `.v4` is not supported at line 10, column 6");
     refused_in_body(
         "{ {",

@@ -40,7 +40,7 @@ fn a_module() {
         Statement::Instruction(Instruction::new(
             Opcode::Ld,
             [Word::Global.into(), Word::V2.into(), Type::F32.into()],
-            [Operand::Vector(vec![Operand::Register(f0), Operand::Register(f1)]), Operand::Address(element)],
+            [Operand::Vector([Operand::Register(f0), Operand::Register(f1)].into()), Operand::Address(element)],
         )),
         Statement::Instruction(Instruction::new(
             Opcode::Mul,

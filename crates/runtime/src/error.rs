@@ -1,6 +1,7 @@
 //! What can go wrong on a device, in words.
 
 use crate::driver::DriverVersion;
+use crate::report::ToolError;
 use warpsmith_types::Target;
 
 /// A failed call of the runtime.
@@ -157,6 +158,9 @@ pub enum Error {
         /// What it lacks.
         what: &'static str,
     },
+    /// `ptxas`, where it was asked for.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
     /// An environment variable with a value that means nothing.
     #[error("{variable} is `{got}`; expected {expected}")]
     Environment {

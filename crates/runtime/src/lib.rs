@@ -22,6 +22,7 @@
 //! | [`device`] | devices and what lives on them |
 //! | [`tensor`] | tensors that own their memory |
 //! | [`jit`] | kernels of the language, compiled when they are first launched |
+//! | [`cache`] | machine code on disk, assembled once |
 //! | [`report`] | what the assembler says of a kernel, and its machine code |
 //! | [`mod@bench`] | how long launches take on a card, beside a copy of the same bytes |
 //! | [`error`] | what can go wrong, in words |
@@ -31,6 +32,7 @@
 //! where it is not.
 
 pub mod bench;
+pub mod cache;
 pub mod device;
 mod driver;
 pub mod error;

@@ -4,6 +4,7 @@ mod argument;
 mod placed;
 mod report;
 mod values;
+mod watched;
 
 use crate::failure::Failure;
 use crate::tensor_file;
@@ -15,9 +16,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 use warpsmith::runtime::Error;
-use warpsmith_emulator::{Checks, Finding, FindingKind, Launch, Options, Program, System};
+use warpsmith_emulator::{Checks, Finding, FindingKind, Launch, Options, Program, Schedule, System, Watch};
 use warpsmith_ptx::{Function, FunctionKind, Module};
 use warpsmith_types::{Chip, Severity};
+use watched::{AdviceReport, ProfileReport, Sources, TraceReport};
 
 /// `warpsmith emulate`.
 #[derive(Args)]
@@ -48,9 +50,24 @@ pub(crate) struct EmulateArgs {
     /// What to look for
     #[arg(long, value_name = "CHECK", value_enum, value_delimiter = ',', default_value = "all")]
     check: Vec<Check>,
-    /// Choose the schedule of warps and blocks; 0 runs them in order
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Choose who runs when; 0 runs warps and blocks in order. The seed of a report shows what was found again
+    #[arg(long, visible_alias = "replay", value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// Choose the kind of schedule
+    #[arg(long, value_enum, default_value = "seeded")]
+    schedule: Order,
+    /// Run the lanes of a warp one after the other until an instruction makes them meet
+    #[arg(long)]
+    lanes_apart: bool,
+    /// Show what each line did: instructions, lanes, bytes, transactions
+    #[arg(long)]
+    profile: bool,
+    /// Follow a warp, instruction by instruction with its registers: its block, and its number in it
+    #[arg(long, value_name = "X[,Y[,Z]]:WARP", value_parser = parse_warp)]
+    trace: Option<([u32; 3], u32)>,
+    /// How many instructions of it to show
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    steps: u64,
     /// Give up after so many warp instructions
     #[arg(long, value_name = "N")]
     budget: Option<u64>,
@@ -76,10 +93,45 @@ enum Check {
     Races,
     /// Misused barriers and masks
     Sync,
-    /// Everything
+    /// Costs: bank conflicts, split accesses, local memory, divergent branches, rereading. Advice, and never an error
+    Perf,
+    /// Everything but costs
     All,
     /// Nothing
     None,
+}
+
+/// Who runs when.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Order {
+    /// In order with seed 0, else at random
+    Seeded,
+    /// An instruction of each in turn
+    RoundRobin,
+    /// One warp of each block seldom runs
+    SlowWarp,
+    /// One cluster seldom runs
+    SlowBlock,
+}
+
+impl Order {
+    fn schedule(self) -> Schedule {
+        match self {
+            Order::Seeded => Schedule::Seeded,
+            Order::RoundRobin => Schedule::RoundRobin,
+            Order::SlowWarp => Schedule::SlowWarp,
+            Order::SlowBlock => Schedule::SlowBlock,
+        }
+    }
+}
+
+fn parse_warp(text: &str) -> Result<([u32; 3], u32), String> {
+    let indices = |text: &str| -> Option<[u32; 3]> {
+        let parts: Vec<u32> = text.split(',').map(|n| n.parse().ok()).collect::<Option<_>>()?;
+        (parts.len() <= 3).then(|| std::array::from_fn(|i| parts.get(i).copied().unwrap_or(0)))
+    };
+    let parts = text.split_once(':').and_then(|(block, warp)| Some((indices(block)?, warp.parse().ok()?)));
+    parts.ok_or_else(|| format!("`{text}` is not X[,Y[,Z]]:WARP, like 0:0 for the first warp of the first block"))
 }
 
 fn parse_extents(text: &str) -> Result<[u32; 3], String> {
@@ -122,14 +174,38 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
         dynamic_shared: args.shared,
         parameters: placed.parameters.clone(),
     };
-    let options = Options { checks: checks(&args.check), seed: args.seed, budget: args.budget, ..Options::default() };
+    if let Some((block, warp)) = args.trace {
+        let warps = launch.block.iter().product::<u32>().div_ceil(32);
+        if block.iter().zip(launch.grid).any(|(n, grid)| *n >= grid) || warp >= warps {
+            let [x, y, z] = block;
+            return Err(Failure::Option(format!(
+                "--trace {x},{y},{z}:{warp}: there is no such warp in a grid of {:?} blocks of {warps} warps",
+                launch.grid
+            )));
+        }
+    }
+    let perf = args.check.contains(&Check::Perf);
+    let options = Options {
+        checks: checks(&args.check),
+        seed: args.seed,
+        schedule: args.schedule.schedule(),
+        lanes_apart: args.lanes_apart,
+        budget: args.budget,
+        watch: Watch { profile: args.profile || perf, warp: args.trace, most_steps: args.steps },
+        ..Options::default()
+    };
     let start = Instant::now();
     let outcome = system.launch(&program, &launch, Some(&placed.manifest()), &options).map_err(Error::from)?;
     let took = start.elapsed();
 
     let findings: Vec<Finding> = outcome.findings.into_iter().filter(|f| wanted(f, &args.check)).collect();
     let failed = findings.iter().any(|f| f.diagnostic().severity == Severity::Error);
+    let mut sources = Sources::new(&args.file, &text);
+    let advice = outcome.profile.as_ref().filter(|_| perf).map(|p| p.advice()).unwrap_or_default();
     let report = Report {
+        advice: perf.then(|| advice.into_iter().map(|a| AdviceReport::new(a, &mut sources)).collect()),
+        profile: outcome.profile.filter(|_| args.profile).map(|p| ProfileReport::new(p, &mut sources)),
+        trace: args.trace.map(|_| TraceReport::new(outcome.steps, kernel, &mut sources)),
         kernel: kernel.name.clone(),
         file: args.file.display().to_string(),
         chip: chip.name,

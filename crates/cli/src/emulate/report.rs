@@ -1,5 +1,6 @@
 //! What a launch did, for people and for machines.
 
+use super::watched::{AdviceReport, ProfileReport, TraceReport};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -27,6 +28,13 @@ pub(super) struct Report {
     pub(super) printed: String,
     pub(super) tensors: Vec<TensorReport>,
     pub(super) findings: Vec<FindingReport>,
+    /// What costs more than it needs to, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) advice: Option<Vec<AdviceReport>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) profile: Option<ProfileReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) trace: Option<TraceReport>,
 }
 
 /// A tensor after the launch.
@@ -154,6 +162,24 @@ impl fmt::Display for Report {
         if !self.printed.is_empty() {
             write!(f, "\n\nprinted:\n{}", self.printed.trim_end())?;
         }
-        self.findings.iter().try_for_each(|finding| write!(f, "\n\n{}", finding.diagnostic))
+        if let Some(trace) = &self.trace {
+            write!(f, "\n\n{trace}")?;
+        }
+        if let Some(profile) = &self.profile {
+            write!(f, "\n\n{profile}")?;
+        }
+        match self.advice.as_deref() {
+            Some([]) => f.write_str("\n\nnothing costs more than it needs to")?,
+            Some(all) => all.iter().enumerate().try_for_each(|(i, advice)| {
+                f.write_str(if i == 0 { "\n\n" } else { "\n" })?;
+                write!(f, "{advice}")
+            })?,
+            None => {}
+        }
+        self.findings.iter().try_for_each(|finding| write!(f, "\n\n{}", finding.diagnostic))?;
+        if !self.findings.is_empty() && self.seed != 0 {
+            write!(f, "\n\nthe same again: --replay {}", self.seed)?;
+        }
+        Ok(())
     }
 }

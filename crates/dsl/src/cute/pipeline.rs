@@ -1,13 +1,14 @@
 //! A pipeline between threads that produce and threads that consume, by pairs of memory barriers.
 
 use crate::pipeline::Place;
-use crate::trace::{Loc, helper, with};
+use crate::trace::{Loc, helper, mistake, with};
 use crate::value::U32;
 use crate::{Mbarrier, Mbarriers, fence_barrier_init, sync_threads, thread_idx, when};
 use std::panic::Location;
 
 /// `stages` pairs of a full and an empty barrier (CuTe's `PipelineAsync`). Any producer that arrives by memory barrier
-/// can fill a stage: ordinary stores, `cp.async`, bulk copies. Each role keeps its own place and phase.
+/// can fill a stage: ordinary stores, `cp.async`, and after [`Pipeline::for_bulk_copies`] bulk copies. Each role keeps its
+/// own place and phase.
 ///
 /// ```
 /// # use warpsmith_dsl::prelude::*;
@@ -34,6 +35,7 @@ use std::panic::Location;
 /// ```
 pub struct Pipeline {
     stages: usize,
+    bulk: bool,
     full: Mbarriers,
     empty: Mbarriers,
     producer: Place,
@@ -47,18 +49,29 @@ impl Pipeline {
     /// the block take part.
     #[track_caller]
     pub fn new(stages: usize, producers: usize, consumers: usize) -> Pipeline {
-        helper("Pipeline::new", || {
-            let (full, empty) = (Mbarriers::new("full", stages), Mbarriers::new("empty", stages));
-            when(thread_idx().x.eq(0), || {
-                full.init(producers);
-                empty.init(consumers);
+        helper("Pipeline::new", || Pipeline::set_up(stages, [producers, consumers], false))
+    }
+
+    /// The same for stages that bulk copies fill ([`Acquired::commit_bytes`]): the engines that copy see the barriers, too.
+    #[track_caller]
+    pub fn for_bulk_copies(stages: usize, producers: usize, consumers: usize) -> Pipeline {
+        helper("Pipeline::for_bulk_copies", || Pipeline::set_up(stages, [producers, consumers], true))
+    }
+
+    #[track_caller]
+    fn set_up(stages: usize, [producers, consumers]: [usize; 2], bulk: bool) -> Pipeline {
+        let (full, empty) = (Mbarriers::new("full", stages), Mbarriers::new("empty", stages));
+        when(thread_idx().x.eq(0), || {
+            full.init(producers);
+            empty.init(consumers);
+            if bulk {
                 fence_barrier_init();
-            });
-            sync_threads();
-            // The producer starts a phase ahead: all stages are empty.
-            let [producer, consumer, held] = [Place::new(1), Place::new(0), Place::new(0)];
-            Pipeline { stages, full, empty, producer, consumer, held }
-        })
+            }
+        });
+        sync_threads();
+        // The producer starts a phase ahead: all stages are empty.
+        let [producer, consumer, held] = [Place::new(1), Place::new(0), Place::new(0)];
+        Pipeline { stages, bulk, full, empty, producer, consumer, held }
     }
 
     /// How many stages it has.
@@ -131,7 +144,12 @@ impl Acquired<'_> {
     }
 
     /// The barrier that consumers wait at: where bulk copies report their bytes.
+    #[track_caller]
     pub fn barrier(&self) -> Mbarrier {
+        if !self.pipeline.bulk {
+            let message = "bulk copies report to the barrier of a pipeline that is not set up for them";
+            mistake(message, &[], "`Pipeline::for_bulk_copies`");
+        }
         self.barrier
     }
 

@@ -119,6 +119,24 @@ pub(crate) fn extreme_nan<T: Float>(a: T, b: T, max: bool) -> T {
     if a.is_nan() || b.is_nan() { T::nan() } else { extreme(a, b, max) }
 }
 
+/// Flags of an instruction: subnormals are zeros.
+pub(crate) const FTZ: u16 = 1;
+/// The result is clamped to [0, 1].
+pub(crate) const SAT: u16 = 2;
+
+/// An operand as the flags want it.
+#[inline(always)]
+pub(crate) fn flush_in(flags: u16, x: f32) -> f32 {
+    if flags & FTZ != 0 { x.flush() } else { x }
+}
+
+/// A result as the flags want it.
+#[inline(always)]
+pub(crate) fn finish(flags: u16, x: f32) -> f32 {
+    let x = if flags & FTZ != 0 { x.flush() } else { x };
+    if flags & SAT != 0 { x.saturate() } else { canonical(x) }
+}
+
 /// f32 arithmetic in a direction other than to nearest.
 pub(crate) fn directed(exact_or_odd: f64, rounding: Rounding) -> f32 {
     f32::from_bits(Format::F32.round(exact_or_odd, rounding))

@@ -119,7 +119,7 @@ impl Decoder<'_> {
         let to = self.tensor_address(i, self.operand(i, 0)?)?.0;
         let data = self.operand(i, 1)?;
         let elements = match data {
-            Operand::Vector(elements) => elements.as_slice(),
+            Operand::Vector(elements) => &elements[..],
             single => std::slice::from_ref(single),
         };
         let list = self.lists.len() as u32;

@@ -72,7 +72,7 @@ impl Decoder<'_> {
             (None, None) => return Err(self.unsupported(i, &format!("`{}` is not defined", function.name))),
         };
         let list = |operand: Option<&Operand>| match operand {
-            Some(Operand::Vector(parts)) => parts.clone(),
+            Some(Operand::Vector(parts)) => parts.to_vec(),
             _ => vec![],
         };
         let (results, arguments) = match at {

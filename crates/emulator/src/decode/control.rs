@@ -1,7 +1,7 @@
 //! Branches, exits, barriers, and what needs nothing done.
 
 use super::{Decoder, Result};
-use crate::program::{Action, Barrier, BarrierKind, NONE, Scope, Semantics};
+use crate::program::{Action, Address, Barrier, BarrierKind, NONE, Scope, Semantics};
 use warpsmith_ptx::{Instruction, Opcode, Operand, Type, Word};
 
 impl Decoder<'_> {
@@ -34,8 +34,13 @@ impl Decoder<'_> {
                 }
                 self.communicates |= [Word::Gpu, Word::Sys, Word::Gl].iter().any(|w| i.has(*w));
                 if i.has(Word::MbarrierInit) {
-                    let order = Semantics { acquires: false, releases: true };
-                    self.emit(Action::Fence { order, scope: Scope::Cluster });
+                    self.emit(Action::MbarrierFence);
+                    return Ok(());
+                }
+                if i.has(Word::TensormapGeneric) && i.has(Word::Acquire) {
+                    let place = self.address(i, self.operand(i, 0)?)?;
+                    let address = Address { plane: place.plane, wide: place.wide, offset: place.offset };
+                    self.emit(Action::AcquireMap { address, scope: self.scope(i).unwrap_or(Scope::Gpu) });
                     return Ok(());
                 }
                 if i.has(Word::Proxy) {
@@ -68,7 +73,7 @@ impl Decoder<'_> {
             return Err(self.unsupported(i, "a table that is not listed"));
         };
         let start = self.lists.len() as u32;
-        for target in targets {
+        for target in targets.iter() {
             let Operand::Label(label) = target else { return Err(self.malformed(i, "a label is expected")) };
             self.lists.push(self.first_label + label.0);
         }

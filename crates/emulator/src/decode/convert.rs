@@ -8,6 +8,7 @@ use crate::arithmetic::float::{Float, NAN, canonical};
 use crate::arithmetic::integer::Int;
 use crate::arithmetic::rounding::{Format, Rounding};
 use crate::lanes::{BF16, Compute, F16, Value, map1};
+use crate::quick::Quick;
 use std::cmp::Ordering;
 use warpsmith_ptx::{Instruction, Type, Word};
 use warpsmith_types::convert;
@@ -345,7 +346,17 @@ impl Decoder<'_> {
             _ => None,
         };
         let run = run.ok_or_else(|| self.unsupported(i, ""))?;
-        self.simple(i, run, to, &[from], aux)
+        self.simple(i, run, to, &[from], aux)?;
+        self.quick(match (to, from, aux) {
+            (Type::BF16, Type::F32, 0) => Some(Quick::F32ToBF16),
+            (Type::F32, Type::BF16, 0) => Some(Quick::BF16ToF32),
+            (Type::F16, Type::F32, 0) => Some(Quick::F32ToF16),
+            (Type::F32, Type::F16, 0) => Some(Quick::F16ToF32),
+            (Type::U64 | Type::S64, Type::U32, 0) => Some(Quick::WidenU32),
+            (Type::S64, Type::S32, 0) => Some(Quick::WidenS32),
+            _ => None,
+        });
+        Ok(())
     }
 }
 

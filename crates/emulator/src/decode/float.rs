@@ -3,14 +3,11 @@
 use super::{Decoder, Result};
 use crate::arithmetic::approximate as approx;
 use crate::arithmetic::double;
-use crate::arithmetic::float::{self as fl, Class, Float, canonical};
+use crate::arithmetic::float::{self as fl, Class, FTZ, SAT, canonical, finish, flush_in};
 use crate::arithmetic::rounding::{self, Rounding};
 use crate::lanes::{Compute, Fields, Registers, map1, map2, map3, put_predicate, test1};
+use crate::quick::Quick;
 use warpsmith_ptx::{Instruction, Opcode, Type, Word};
-
-/// Flags in `aux`, for the forms that are too rare to be baked into the function.
-const FTZ: u16 = 1;
-const SAT: u16 = 2;
 
 /// The rounding of an instruction, kept in `aux` above the flags.
 fn mode(aux: u16) -> Rounding {
@@ -30,17 +27,6 @@ pub(super) fn mode_bits(i: &Instruction) -> u16 {
 
 pub(super) fn rounding_of(aux: u16) -> Rounding {
     mode(aux)
-}
-
-#[inline(always)]
-fn flush_in(aux: u16, x: f32) -> f32 {
-    if aux & FTZ != 0 { x.flush() } else { x }
-}
-
-#[inline(always)]
-fn finish(aux: u16, x: f32) -> f32 {
-    let x = if aux & FTZ != 0 { x.flush() } else { x };
-    if aux & SAT != 0 { x.saturate() } else { canonical(x) }
 }
 
 #[inline(always)]
@@ -229,7 +215,16 @@ impl Decoder<'_> {
             _ => None,
         };
         let run = run.ok_or_else(|| self.unsupported(i, ""))?;
-        self.simple(i, run, ty, &types[..sources], aux)
+        self.simple(i, run, ty, &types[..sources], aux)?;
+        self.quick(match (ty, i.opcode, aux) {
+            (Type::F32, Add, 0) => Some(Quick::AddF32),
+            (Type::F32, Sub, 0) => Some(Quick::SubF32),
+            (Type::F32, Mul, 0) => Some(Quick::MulF32),
+            (Type::F32, Fma | Mad, 0) => Some(Quick::FmaF32),
+            (Type::F32, Ex2, _) => Some(Quick::Ex2F32),
+            _ => None,
+        });
+        Ok(())
     }
 
     /// Two f32 in a 64-bit register.
@@ -282,7 +277,15 @@ impl Decoder<'_> {
             _ => return Err(self.unsupported(i, "")),
         };
         let types = [Type::F32x2; 3];
-        self.simple(i, run, Type::F32x2, &types[..sources], mode_bits(i) | if i.has(Ftz) { FTZ } else { 0 })
+        let aux = mode_bits(i) | if i.has(Ftz) { FTZ } else { 0 };
+        self.simple(i, run, Type::F32x2, &types[..sources], aux)?;
+        self.quick(match (i.opcode, aux) {
+            (Opcode::Add, 0) => Some(Quick::AddF32x2),
+            (Opcode::Mul, 0) => Some(Quick::MulF32x2),
+            (Opcode::Fma, 0) => Some(Quick::FmaF32x2),
+            _ => None,
+        });
+        Ok(())
     }
 
     fn extremes(&mut self, i: &Instruction, ty: Type) -> Result<()> {
@@ -320,7 +323,13 @@ impl Decoder<'_> {
             (Type::F64, Opcode::Min, 0, false) => |r, f, m| binary(r, f, m, |a, b| fl::extreme(a, b, false)),
             _ => return Err(self.unsupported(i, "")),
         };
-        self.simple(i, run, ty, &[ty; 2], aux)
+        self.simple(i, run, ty, &[ty; 2], aux)?;
+        self.quick(match (ty, aux & 7, xorsign) {
+            (Type::F32, 0, false) if i.opcode == Opcode::Max => Some(Quick::MaxF32),
+            (Type::F32, 0, false) => Some(Quick::MinF32),
+            _ => None,
+        });
+        Ok(())
     }
 
     /// The smallest or largest of three, or of their magnitudes.

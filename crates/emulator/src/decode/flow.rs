@@ -134,6 +134,16 @@ pub(crate) fn analyse(
     uses
 }
 
+/// Counts from each instruction those that only compute, with nothing to check.
+pub(crate) fn count_straight(code: &mut [Instruction]) {
+    let mut straight = 0u16;
+    for i in code.iter_mut().rev() {
+        let plain = matches!(i.action, Action::Compute { .. }) && i.guard.register == NONE && !i.checked;
+        straight = if plain { straight.saturating_add(1) } else { 0 };
+        i.straight = straight;
+    }
+}
+
 /// The 32-bit registers that each instruction reads or writes.
 pub(crate) fn touched(steps: &[Step]) -> Vec<Vec<u32>> {
     let narrow = |r: &Register| match r {

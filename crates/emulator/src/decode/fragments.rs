@@ -53,7 +53,7 @@ impl Decoder<'_> {
     /// The planes of a vector, or of a single register.
     pub(super) fn planes(&mut self, i: &Instruction, index: usize, writes: bool, ty: Type) -> Result<Vec<u32>> {
         let elements = match self.operand(i, index)? {
-            Operand::Vector(elements) => elements.as_slice(),
+            Operand::Vector(elements) => &elements[..],
             single => std::slice::from_ref(single),
         };
         let mut planes = vec![];

@@ -4,6 +4,7 @@ use super::operands::File;
 use super::{Decoder, Result};
 use crate::arithmetic::integer::{self as int, Int, PermuteMode};
 use crate::lanes::{Compute, Fields, map1, map2, map3};
+use crate::quick::Quick;
 use warpsmith_ptx::{Instruction, Opcode, Operand, Type, Word};
 
 /// An operation with one form for each integer type.
@@ -89,6 +90,25 @@ fn pick(op: Op, ty: Type) -> Option<Compute> {
     })
 }
 
+/// Whether it is one of the frequent instructions.
+fn frequent(op: Op, ty: Type) -> Option<Quick> {
+    Some(match (ty, op) {
+        (Type::U32 | Type::S32, Op::Add) => Quick::Add32,
+        (Type::U32 | Type::S32, Op::Sub) => Quick::Sub32,
+        (Type::U32 | Type::S32, Op::MulLo) => Quick::Mul32,
+        (Type::U32 | Type::S32, Op::MadLo) => Quick::Mad32,
+        (Type::B32, Op::And) => Quick::And32,
+        (Type::B32, Op::Or) => Quick::Or32,
+        (Type::B32, Op::Xor) => Quick::Xor32,
+        (Type::B32 | Type::U32, Op::Shl) => Quick::Shl32,
+        (Type::B32 | Type::U32, Op::Shr) => Quick::ShrU32,
+        (Type::S32, Op::Shr) => Quick::ShrS32,
+        (Type::U64 | Type::S64, Op::Add) => Quick::Add64,
+        (Type::U64 | Type::S64, Op::Sub) => Quick::Sub64,
+        _ => return None,
+    })
+}
+
 /// Two 16-bit integers in a register.
 fn of_pairs<T: Int>(op: Op) -> Option<Compute> {
     fn pairs<T: Int>(a: u32, b: u32, op: impl Fn(T, T) -> T) -> u32 {
@@ -106,33 +126,6 @@ fn of_pairs<T: Int>(op: Op) -> Option<Compute> {
         Op::MaxRelu => {
             |r, f, m| map2::<u32, u32, u32>(r, f, m, |a, b| pairs::<T>(a, b, |a, b| a.max(b).max(T::wrap(0))))
         }
-        _ => return None,
-    })
-}
-
-/// `mul.wide` and `mad.wide`: the product has twice the width.
-fn wide(ty: Type, mad: bool) -> Option<(Compute, Type)> {
-    Some(match (ty, mad) {
-        (Type::U16, false) => (|r, f, m| map2::<u32, u16, u16>(r, f, m, |a, b| u32::from(a) * u32::from(b)), Type::U32),
-        (Type::S16, false) => (|r, f, m| map2::<i32, i16, i16>(r, f, m, |a, b| i32::from(a) * i32::from(b)), Type::S32),
-        (Type::U32, false) => (|r, f, m| map2::<u64, u32, u32>(r, f, m, |a, b| u64::from(a) * u64::from(b)), Type::U64),
-        (Type::S32, false) => (|r, f, m| map2::<i64, i32, i32>(r, f, m, |a, b| i64::from(a) * i64::from(b)), Type::S64),
-        (Type::U16, true) => (
-            |r, f, m| map3::<u32, u16, u16, u32>(r, f, m, |a, b, c| (u32::from(a) * u32::from(b)).wrapping_add(c)),
-            Type::U32,
-        ),
-        (Type::S16, true) => (
-            |r, f, m| map3::<i32, i16, i16, i32>(r, f, m, |a, b, c| (i32::from(a) * i32::from(b)).wrapping_add(c)),
-            Type::S32,
-        ),
-        (Type::U32, true) => (
-            |r, f, m| map3::<u64, u32, u32, u64>(r, f, m, |a, b, c| (u64::from(a) * u64::from(b)).wrapping_add(c)),
-            Type::U64,
-        ),
-        (Type::S32, true) => (
-            |r, f, m| map3::<i64, i32, i32, i64>(r, f, m, |a, b, c| (i64::from(a) * i64::from(b)).wrapping_add(c)),
-            Type::S64,
-        ),
         _ => return None,
     })
 }
@@ -201,7 +194,9 @@ impl Decoder<'_> {
             _ => 2,
         };
         let types = [ty, if shift { Type::U32 } else { ty }, ty];
-        self.simple(i, run, result, &types[..sources], 0)
+        self.simple(i, run, result, &types[..sources], 0)?;
+        self.quick(frequent(op, ty));
+        Ok(())
     }
 
     /// An instruction whose operands are one result and up to three sources.
@@ -224,15 +219,6 @@ impl Decoder<'_> {
         let [a, b, c] = planes;
         self.compute(run, Fields { d, e: 0, a, b, c, aux });
         Ok(())
-    }
-
-    fn mul_wide(&mut self, i: &Instruction) -> Result<()> {
-        self.only(i, &[Word::Wide])?;
-        let ty = self.ty(i)?;
-        let mad = i.opcode == Opcode::Mad;
-        let (run, result) = wide(ty, mad).ok_or_else(|| self.unsupported(i, ""))?;
-        let types = [ty, ty, result];
-        self.simple(i, run, result, &types[..if mad { 3 } else { 2 }], 0)
     }
 
     /// A literal operand that selects a function.

@@ -6,6 +6,7 @@ use crate::arithmetic::float::Float;
 use crate::arithmetic::integer::Int;
 use crate::lanes::{BF16, Compute, F16, Fields, Raw, Registers, Value, put, put_predicate, spread, test2};
 use crate::program::NONE;
+use crate::quick::Quick;
 use warpsmith_ptx::{Instruction, Opcode, Operand, Type, Word};
 
 /// A comparison; the unordered ones are true when an operand is NaN.
@@ -221,6 +222,28 @@ fn pick(compare: Compare, ty: Type, ftz: bool, set: bool) -> Option<Compute> {
     }
 }
 
+/// Whether a comparison is one of the frequent instructions.
+fn frequent(compare: Compare, ty: Type) -> Option<Quick> {
+    let signed = match ty {
+        Type::S32 => true,
+        Type::U32 | Type::B32 => false,
+        _ => return None,
+    };
+    Some(match (compare, signed) {
+        (Compare::Eq, _) => Quick::EqualU32,
+        (Compare::Ne, _) => Quick::UnequalU32,
+        (Compare::Lt, false) => Quick::LessU32,
+        (Compare::Le, false) => Quick::LessOrEqualU32,
+        (Compare::Gt, false) => Quick::GreaterU32,
+        (Compare::Ge, false) => Quick::GreaterOrEqualU32,
+        (Compare::Lt, true) => Quick::LessS32,
+        (Compare::Le, true) => Quick::LessOrEqualS32,
+        (Compare::Gt, true) => Quick::GreaterS32,
+        (Compare::Ge, true) => Quick::GreaterOrEqualS32,
+        _ => return None,
+    })
+}
+
 impl Decoder<'_> {
     pub(super) fn comparison(&mut self, i: &Instruction) -> Result<()> {
         match i.opcode {
@@ -277,6 +300,8 @@ impl Decoder<'_> {
             return Err(self.malformed(i, "the wrong number of operands"));
         }
         self.compute(run, Fields { d, e, a, b, c, aux: combine | flags });
+        let alone = !set && combine == 0 && d != NONE && e == NONE;
+        self.quick(if alone { frequent(compare, ty) } else { None });
         Ok(())
     }
 
@@ -288,7 +313,9 @@ impl Decoder<'_> {
             Some(File::R32) => select::<u32>,
             _ => return Err(self.unsupported(i, "")),
         };
-        self.simple(i, run, ty, &[ty, ty, Type::Pred], 0)
+        self.simple(i, run, ty, &[ty, ty, Type::Pred], 0)?;
+        self.quick((File::of(ty) == Some(File::R32)).then_some(Quick::Select32));
+        Ok(())
     }
 
     /// `slct`: `a` where `c` is not negative.

@@ -139,7 +139,7 @@ impl Decoder<'_> {
             return self.emit_access(i, space, Type::B64, (2, list, true), place);
         }
         let elements = match (data, count) {
-            (Operand::Vector(elements), n) if elements.len() == usize::from(n) => elements.as_slice(),
+            (Operand::Vector(elements), n) if elements.len() == usize::from(n) => &elements[..],
             (Operand::Vector(_), _) => return Err(self.malformed(i, "the vector's length does not fit")),
             (single, 1) => std::slice::from_ref(single),
             _ => return Err(self.malformed(i, "a vector is expected")),

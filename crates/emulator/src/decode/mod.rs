@@ -29,6 +29,7 @@ mod tiny;
 mod vectors;
 mod video;
 mod warp;
+mod wide;
 mod wmma;
 
 use crate::DecodeError;
@@ -37,6 +38,8 @@ use crate::program::{
     Action, Bulk, CallSite, Constant, Counts, Fragments, Frame, Guard, Instruction, NONE, Origin, Product, Program,
     VectorAtomic,
 };
+use crate::quick::Quick;
+pub(crate) use flow::{Step, number};
 use layout::Layout;
 use operands::Slot;
 use rustc_hash::FxHashMap;
@@ -297,12 +300,19 @@ impl<'m> Decoder<'m> {
         let reads = std::mem::take(&mut self.reads);
         let writes = std::mem::take(&mut self.writes);
         self.flow.push(flow::Step { reads, writes, copies: false });
-        self.code.push(Instruction { action, guard: self.guard, checked: false });
+        self.code.push(Instruction { action, guard: self.guard, checked: false, quick: Quick::Call, straight: 0 });
         self.origins.push(self.here);
     }
 
     fn compute(&mut self, run: Compute, fields: Fields) {
         self.emit(Action::Compute { run, fields });
+    }
+
+    /// The instruction that was just emitted is one of the frequent ones, if it is any.
+    fn quick(&mut self, quick: Option<Quick>) {
+        if let (Some(i), Some(quick)) = (self.code.last_mut(), quick) {
+            i.quick = quick;
+        }
     }
 
     /// Labels become instruction indices.
@@ -336,6 +346,7 @@ impl<'m> Decoder<'m> {
         }
         let entry = self.frames.last().map_or(0, |f| f.start);
         let uses = flow::analyse(&mut self.code, &self.flow, &self.lists, self.counts, entry);
+        flow::count_straight(&mut self.code);
         let touched = if self.products.is_empty() { vec![] } else { flow::touched(&self.flow) };
         if !self.products.is_empty() {
             fences::analyse(&self.code, &self.flow, &self.lists, self.counts.r32, &mut self.products);
@@ -347,6 +358,7 @@ impl<'m> Decoder<'m> {
             origins: self.origins,
             locations: self.locations,
             uses,
+            steps: self.flow,
             lists: self.lists,
             bulk: self.bulk,
             vectors: self.vectors,

@@ -6,6 +6,7 @@ use crate::arithmetic::integer::low;
 use crate::lanes::{Compute, Fields, map1, map2, put_predicate, test1};
 use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use crate::program::{Action, Constant, GlobalVariable};
+use crate::quick::Quick;
 use warpsmith_ptx::{Instruction, Opcode, Operand, SpecialRegister, Type, Word};
 
 impl Decoder<'_> {
@@ -117,6 +118,11 @@ impl Decoder<'_> {
         if let Some(step) = self.flow.last_mut() {
             step.copies = true;
         }
+        self.quick(match File::of(ty) {
+            Some(File::P) => None,
+            Some(File::R64) => Some(Quick::Copy64),
+            _ => Some(Quick::Copy32),
+        });
     }
 
     /// The type of one of `count` parts of a vector that makes up a value of type `ty`.
@@ -144,6 +150,7 @@ impl Decoder<'_> {
         };
         if let [a, b] = planes[..] {
             self.compute(join, Fields { d, a, b, ..Fields::default() });
+            self.quick((part == Type::B16).then_some(Quick::Pack16));
             return Ok(());
         }
         let [a, b, c, e] = planes[..] else { return Err(self.malformed(i, "a vector of the wrong length")) };
@@ -179,6 +186,7 @@ impl Decoder<'_> {
                 _ => |r, f, m| map1::<u8, u32>(r, f, m, |a| (a >> f.aux) as u8),
             };
             self.compute(run, Fields { d, a, aux: n * part.bits() as u16, ..Fields::default() });
+            self.quick((ty.bits() == 32 && part == Type::B16).then_some(Quick::Unpack16));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::arithmetic::float::Float;
 use crate::arithmetic::half::Half;
 use crate::arithmetic::rounding::Format;
 use crate::lanes::{Compute, F16, map1, map2};
+use crate::quick::Quick;
 use warpsmith_ptx::{Instruction, Operand, Type};
 use warpsmith_types::convert;
 
@@ -50,7 +51,9 @@ impl Decoder<'_> {
             _ => None,
         };
         if let Some(run) = run {
-            return self.simple(i, run, to, &[Type::F32; 2], aux);
+            self.simple(i, run, to, &[Type::F32; 2], aux)?;
+            self.quick((to == Type::BF16x2 && aux == 0).then_some(Quick::F32ToBF16x2));
+            return Ok(());
         }
         let run: Option<Compute> = match (to, from) {
             (Type::E4M3x2, Type::F16x2) => Some(|r, f, m| {

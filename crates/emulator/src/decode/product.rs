@@ -48,7 +48,7 @@ impl Decoder<'_> {
         let mut planes = vec![];
         // Without what it was, the accumulator need not be anything before.
         let anew = matches!(i.operands.get(3), Some(Operand::Immediate(warpsmith_ptx::Immediate::Integer(0))));
-        for r in accumulator {
+        for r in accumulator.iter() {
             if !anew {
                 self.read(i, r, register)?;
             }
@@ -58,7 +58,7 @@ impl Decoder<'_> {
         let matrix = match self.operand(i, 1)? {
             Operand::Vector(registers) if registers.len() == 4 => {
                 let mut planes = vec![];
-                for r in registers {
+                for r in registers.iter() {
                     planes.push(u32::from(self.read(i, r, Type::B32)?));
                 }
                 self.lists.extend(planes);

@@ -1,7 +1,7 @@
 //! `tensormap.replace`, `tensormap.cp_fenceproxy`.
 
 use super::{Decoder, Result};
-use crate::program::{Action, Address, MapChange, MapField};
+use crate::program::{Action, Address, MapChange, MapField, Scope};
 use warpsmith_ptx::{Instruction, Type, Word};
 
 impl Decoder<'_> {
@@ -15,7 +15,8 @@ impl Decoder<'_> {
             if self.number(i, 2)? != 128 {
                 return Err(self.malformed(i, "its size is not 128"));
             }
-            self.emit(Action::CopyMap { to: address(to), from: address(from) });
+            let scope = self.scope(i).unwrap_or(Scope::Gpu);
+            self.emit(Action::CopyMap { to: address(to), from: address(from), scope });
             return Ok(());
         }
         let of_modes = [BoxDim, GlobalDim, GlobalStride, ElementStride].into_iter().any(|word| i.has(word));

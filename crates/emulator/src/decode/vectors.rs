@@ -55,7 +55,7 @@ impl Decoder<'_> {
         }
         let Operand::Vector(elements) = operand else { return Err(self.malformed(i, "a vector is expected")) };
         let mut planes = vec![];
-        for element in elements {
+        for element in elements.iter() {
             planes.push(match (writes, element) {
                 (true, Operand::Sink) => NONE,
                 (true, element) => self.write(i, element, ty)?,

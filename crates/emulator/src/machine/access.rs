@@ -1,92 +1,79 @@
 //! Loads and stores: all lanes of an access at once where they lie in one page and nothing is wrong, else lane by lane.
 
+#![allow(clippy::needless_range_loop)]
+
 use super::block::Common;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
 use super::races::Deed;
-use super::span::{Row, Span, addresses, extend, gather, load_row, store_row, word_of};
+use super::span::{Span, addresses, extend, gather, load_flat_row, load_row, scatter, store_row};
 use super::warp::Warp;
 use crate::finding::AccessKind;
-use crate::lanes::{LANES, each};
+use crate::lanes::{FULL, LANES, Raw, each, spread};
 use crate::memory::{Flat, PAGE, POISON_WORD, Page, SHARED_BASE, Touch};
 use crate::program::{Access, Space};
-use rustc_hash::FxHasher;
-use std::hash::{Hash, Hasher};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Warp {
+    #[inline(never)]
     pub(super) fn load(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
         let simd = self.registers.simd;
-        let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
+        let span = simd.run(
+            #[inline(always)]
+            || Span::of(&self.registers, a, mask),
+        );
         if core.races {
-            self.note_access(core, common, a, (mask, pc), &addresses, false);
+            self.note_access(core, common, a, (mask, pc), false);
         }
         let done = simd.run(
             #[inline(always)]
-            || self.load_together(core, common, a, mask, addresses),
+            || self.load_together(core, common, a, mask, &span),
         );
         if !done {
-            self.load_lanes(core, common, a, mask, pc, &addresses);
+            self.load_lanes(core, common, a, mask, pc);
         }
         if a.strong {
-            let first = addresses[mask.trailing_zeros() as usize % LANES];
-            self.polled(core, (pc, first, usize::from(a.width) * usize::from(a.count)));
+            self.polled(core, (pc, span.base, usize::from(a.width) * usize::from(a.count)));
         }
     }
 
     /// Loads for all lanes at once, where nothing is wrong and one page has it all; false when not.
     #[inline(always)]
-    fn load_together(
-        &mut self,
-        core: &mut Core<'_>,
-        common: &Common,
-        a: &Access,
-        mask: u32,
-        addresses: [u64; LANES],
-    ) -> bool {
+    fn load_together(&mut self, core: &mut Core<'_>, common: &Common, a: &Access, mask: u32, span: &Span) -> bool {
         let bytes = a.width as usize * a.count as usize;
         let list = registers(core, a);
         let init = core.options.checks.init;
-        let span = Span::new(addresses, mask, bytes);
         let last = span.greatest.wrapping_add(bytes as u64);
-        if !span.aligned || last <= span.greatest {
+        if !span.regular || last <= span.greatest {
             return false;
         }
         let r = &mut self.registers;
-        let row = Row::of(a, &span);
         match a.space {
             Space::Global | Space::Generic => {
-                let Some((page, start)) = page(core, &span, last, false) else { return false };
-                if init && !all_written_page(page, &span, start, bytes) {
+                let Some((page, start)) = page(core, span, last, false) else { return false };
+                if init && !all_written_page(page, span, start, bytes) {
                     return false;
                 }
-                if row == Row::Other {
-                    gather(r, list, a, mask, page, &span, start);
-                } else {
-                    let first = (span.least - start) as usize / 4;
-                    let words = &page.words[first..first + bytes * LANES / 4];
-                    load_row(r, list, a, row, words.iter().map(|w| w.load(Relaxed)));
+                let first = (span.least - start) as usize;
+                if !(span.unit_stride && load_row(r, list, a, page, first)) {
+                    gather(r, list, a, mask, page, span, start);
                 }
             }
             Space::Shared => {
                 let flat = &common.shared;
                 if span.least < SHARED_BASE.into()
                     || last > flat.len() as u64
-                    || (init && !all_written_flat(flat, &span, bytes))
+                    || (init && !all_written_flat(flat, span, bytes))
                 {
                     return false;
                 }
-                if row == Row::Other {
-                    gather(r, list, a, mask, flat, &span, 0);
-                } else {
-                    let first = span.least as usize / 4;
-                    let words = &flat.words[first..first + bytes * LANES / 4];
-                    load_row(r, list, a, row, words.iter().copied());
+                if !(span.unit_stride && load_flat_row(r, list, a, flat, span.least as usize)) {
+                    gather(r, list, a, mask, flat, span, 0);
                 }
             }
             Space::Param if last <= core.parameters.len() as u64 => {
-                gather(r, list, a, mask, &core.parameters, &span, 0);
+                gather(r, list, a, mask, &core.parameters, span, 0);
             }
             Space::Param | Space::Local => return false,
         }
@@ -96,15 +83,8 @@ impl Warp {
     /// The careful way.
     #[cold]
     #[inline(never)]
-    fn load_lanes(
-        &mut self,
-        core: &mut Core<'_>,
-        common: &mut Peers,
-        a: &Access,
-        mask: u32,
-        pc: u32,
-        addresses: &[u64; LANES],
-    ) {
+    fn load_lanes(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
+        let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let (width, bytes) = (a.width as usize, a.width as usize * a.count as usize);
         let list = registers(core, a);
         for lane in each(mask) {
@@ -131,19 +111,23 @@ impl Warp {
         }
     }
 
+    #[inline(never)]
     pub(super) fn store(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
         let simd = self.registers.simd;
-        let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         self.stores += 1;
+        let span = simd.run(
+            #[inline(always)]
+            || Span::of(&self.registers, a, mask),
+        );
         if core.races {
-            self.note_access(core, common, a, (mask, pc), &addresses, true);
+            self.note_access(core, common, a, (mask, pc), true);
         }
         let done = simd.run(
             #[inline(always)]
-            || self.store_together(core, common, a, mask, addresses),
+            || self.store_together(core, common, a, mask, &span),
         );
         if !done {
-            self.store_lanes(core, common, a, mask, pc, &addresses);
+            self.store_lanes(core, common, a, mask, pc);
         }
     }
 
@@ -155,9 +139,9 @@ impl Warp {
         common: &mut Peers,
         a: &Access,
         (mask, pc): (u32, u32),
-        addresses: &[u64; LANES],
         writes: bool,
     ) {
+        let addresses = &addresses(&self.registers, a.address, a.address_wide, a.offset);
         if matches!(a.space, Space::Param | Space::Local) {
             return;
         }
@@ -165,7 +149,13 @@ impl Warp {
         let kind = if writes { AccessKind::Store } else { AccessKind::Load };
         let bytes = u32::from(a.width) * u32::from(a.count);
         let (warp, live, order, space) = (self.index, self.live, a.order, a.space);
-        let value = if writes && !a.strong { self.value_of(core, a, mask, addresses) } else { 0 };
+        let value = match writes && !a.strong {
+            true => self.registers.simd.run(
+                #[inline(always)]
+                || self.value_of(core, a, mask, addresses),
+            ),
+            false => 0,
+        };
         let deed = Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live, value };
         if a.strong && !writes && core.polls_again(common, &deed) {
             return;
@@ -187,32 +177,46 @@ impl Warp {
     }
 
     /// A hash of what lanes store and where; never 0.
+    #[inline(always)]
     fn value_of(&self, core: &Core<'_>, a: &Access, mask: u32, addresses: &[u64; LANES]) -> u64 {
-        let mut hash = FxHasher::default();
-        for lane in each(mask) {
-            addresses[lane].hash(&mut hash);
-            for register in registers(core, a) {
-                let register = *register as usize;
-                let value = match a.wide {
-                    true => self.registers.r64[register][lane],
-                    false => self.registers.r32[register][lane].into(),
-                };
-                (value & (u64::MAX >> (64 - 8 * u32::from(a.width).min(8)))).hash(&mut hash);
+        // Each lane by itself, then their sum: it matters what is stored where, and not by whom.
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        let kept = u64::MAX >> (64 - 8 * u32::from(a.width).min(8));
+        let lanes = spread(mask);
+        let mut hashes = addresses.map(|address| address.wrapping_mul(FACTOR));
+        for register in registers(core, a) {
+            let register = *register as usize;
+            for l in 0..LANES {
+                let value =
+                    if a.wide { self.registers.r64[register][l] } else { self.registers.r32[register][l].into() };
+                let mixed = (hashes[l] ^ (value & kept)).wrapping_mul(FACTOR);
+                hashes[l] = mixed ^ mixed >> 29;
             }
         }
-        hash.finish() | 1
+        let mut sum = 0u64;
+        for l in 0..LANES {
+            let mixed = hashes[l].wrapping_mul(FACTOR);
+            sum = sum.wrapping_add(u64::blend(lanes[l], mixed ^ mixed >> 31, 0));
+        }
+        sum.wrapping_mul(FACTOR) | 1
     }
 
     /// Lanes that store different values to one place in one instruction.
     fn note_collisions(&self, core: &mut Core<'_>, common: &Peers, a: &Access, d: &Deed<'_>) {
-        let apart = u64::from(d.bytes);
+        let bytes = u64::from(d.bytes);
+        let simd = self.registers.simd;
+        let all_apart = d.mask == FULL
+            && simd.run(
+                #[inline(always)]
+                || apart(d.addresses, bytes),
+            );
         let mut next = 0;
-        let rising = each(d.mask).all(|lane| {
+        let mut rises = |lane: usize| {
             let free = d.addresses[lane] >= next;
-            next = d.addresses[lane].saturating_add(apart);
+            next = d.addresses[lane].saturating_add(bytes);
             free
-        });
-        if rising {
+        };
+        if all_apart || each(d.mask).all(&mut rises) {
             return;
         }
         let lanes: Vec<usize> = each(d.mask).collect();
@@ -225,7 +229,7 @@ impl Warp {
         for (n, first) in lanes.iter().enumerate() {
             for second in &lanes[n + 1..] {
                 let (x, y) = (d.addresses[*first], d.addresses[*second]);
-                let overlap = x < y.saturating_add(apart) && y < x.saturating_add(apart);
+                let overlap = x < y.saturating_add(bytes) && y < x.saturating_add(bytes);
                 let same = x == y && list.iter().all(|r| (value(*first, *r) ^ value(*second, *r)) & mask == 0);
                 if overlap && !same {
                     core.report_collision(common, d, (*first, *second));
@@ -237,60 +241,31 @@ impl Warp {
 
     /// Stores for all lanes at once, where nothing is wrong and one page has it all; false when not.
     #[inline(always)]
-    fn store_together(
-        &self,
-        core: &mut Core<'_>,
-        common: &mut Peers,
-        a: &Access,
-        mask: u32,
-        addresses: [u64; LANES],
-    ) -> bool {
+    fn store_together(&self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, span: &Span) -> bool {
         let bytes = a.width as usize * a.count as usize;
         let list = registers(core, a);
-        let span = Span::new(addresses, mask, bytes);
         let last = span.greatest.wrapping_add(bytes as u64);
-        let row = Row::of(a, &span);
-        if !span.aligned || last <= span.greatest || (bytes < 4 && row == Row::Other) {
+        if !span.regular || last <= span.greatest {
             return false;
         }
         let r = &self.registers;
         match a.space {
             Space::Global | Space::Generic => {
-                let Some((page, start)) = page(core, &span, last, true) else { return false };
-                if row == Row::Other {
-                    for k in 0..bytes / 4 {
-                        for lane in each(mask) {
-                            let at = (span.addresses[lane] - start) as usize / 4 + k;
-                            page.words[at].store(word_of(r, list, a, k, lane), Relaxed);
-                        }
-                    }
-                } else {
-                    let first = (span.least - start) as usize / 4;
-                    let mut words = page.words[first..first + bytes * LANES / 4].iter();
-                    store_row(r, list, row, |x| words.next().into_iter().for_each(|w| w.store(x, Relaxed)));
+                let Some((page, start)) = page(core, span, last, true) else { return false };
+                let row = span.unit_stride && store_row(r, list, a, page, (span.least - start) as usize);
+                if !row && !scatter(r, list, a, mask, page, span, start) {
+                    return false;
                 }
-                mark_page(page, &span, start, bytes, mask);
+                mark_page(page, span, start, bytes, mask);
             }
             Space::Shared if span.least >= SHARED_BASE.into() && last <= common.shared.len() as u64 => {
                 let flat = &mut common.shared;
-                if row == Row::Other {
-                    for k in 0..bytes / 4 {
-                        for lane in each(mask) {
-                            let at = span.addresses[lane] as usize / 4 + k;
-                            flat.words[at] = word_of(r, list, a, k, lane);
-                        }
-                    }
-                } else {
-                    let first = span.least as usize / 4;
-                    let mut words = flat.words[first..first + bytes * LANES / 4].iter_mut();
-                    store_row(r, list, row, |x| words.next().into_iter().for_each(|w| *w = x));
+                if !scatter(r, list, a, mask, &mut *flat, span, 0) {
+                    return false;
                 }
-                for lane in each(mask) {
-                    let at = span.addresses[lane] as usize;
-                    flat.init[at / 32] |= crate::memory::byte_bits(at, bytes);
-                }
+                mark_flat(flat, span, bytes, mask);
                 if !flat.unfenced.is_empty() {
-                    each(mask).for_each(|lane| flat.stored(span.addresses[lane] as usize, bytes, self.writer()));
+                    each(mask).for_each(|lane| flat.stored(span.at(lane, 0), bytes, self.writer()));
                 }
             }
             _ => return false,
@@ -300,15 +275,8 @@ impl Warp {
 
     /// The careful way.
     #[inline(never)]
-    fn store_lanes(
-        &mut self,
-        core: &mut Core<'_>,
-        common: &mut Peers,
-        a: &Access,
-        mask: u32,
-        pc: u32,
-        addresses: &[u64; LANES],
-    ) {
+    fn store_lanes(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
+        let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let (width, bytes) = (a.width as usize, a.width as usize * a.count as usize);
         let alone = core.alone;
         for lane in each(mask) {
@@ -327,6 +295,26 @@ impl Warp {
             }
         }
     }
+}
+
+/// Whether no two lanes' bytes are the same, as far as that shows at once.
+#[inline(always)]
+fn apart(addresses: &[u64; LANES], bytes: u64) -> bool {
+    // Where all are aligned, only equal addresses overlap. Each lane is compared with the sixteen after it.
+    let mut twice = [0u32; 2 * LANES];
+    let mut low = 0;
+    for l in 0..LANES {
+        twice[l] = addresses[l] as u32;
+        twice[l + LANES] = addresses[l] as u32;
+        low |= addresses[l];
+    }
+    let mut same = 0;
+    for k in 1..=LANES / 2 {
+        for l in 0..LANES {
+            same |= u32::from(twice[l] == twice[l + k]);
+        }
+    }
+    same == 0 && low & bytes.wrapping_sub(1) == 0
 }
 
 /// The data registers of an access.
@@ -354,13 +342,21 @@ fn page<'m>(core: &mut Core<'m>, span: &Span, last: u64, write: bool) -> Option<
     Some((page, a.base + first / PAGE as u64 * PAGE as u64))
 }
 
+/// Bytes of an access that are looked at together, with what lies between.
+const NEAR: usize = 1024;
+
 #[inline(always)]
 fn all_written_page(page: &Page, span: &Span, start: u64, bytes: usize) -> bool {
     let first = (span.least - start) as usize;
     if span.unit_stride && first.is_multiple_of(32) {
         return page.init[first / 32..first / 32 + bytes].iter().all(|w| w.load(Relaxed) == u32::MAX);
     }
-    span.addresses.iter().all(|a| page.written((a - start) as usize, bytes))
+    // What lies between may be written, too: that is seen at once.
+    let end = (span.greatest - start) as usize + bytes;
+    if end - first <= NEAR && page.init[first / 32..end.div_ceil(32)].iter().all(|w| w.load(Relaxed) == u32::MAX) {
+        return true;
+    }
+    (0..LANES).all(|lane| page.written(span.at(lane, start), bytes))
 }
 
 #[inline(always)]
@@ -369,7 +365,24 @@ fn all_written_flat(flat: &Flat, span: &Span, bytes: usize) -> bool {
     if span.unit_stride && first.is_multiple_of(32) {
         return flat.init[first / 32..first / 32 + bytes].iter().all(|w| *w == u32::MAX);
     }
-    span.addresses.iter().all(|a| flat.written(*a as usize, bytes))
+    let end = span.greatest as usize + bytes;
+    if end - first <= NEAR && flat.init[first / 32..end.div_ceil(32)].iter().all(|w| *w == u32::MAX) {
+        return true;
+    }
+    (0..LANES).all(|lane| flat.written(span.at(lane, 0), bytes))
+}
+
+#[inline(always)]
+fn mark_flat(flat: &mut Flat, span: &Span, bytes: usize, mask: u32) {
+    let first = span.least as usize;
+    if span.unit_stride && first.is_multiple_of(32) {
+        flat.init[first / 32..first / 32 + bytes].fill(u32::MAX);
+    } else {
+        for lane in each(mask) {
+            let at = span.at(lane, 0);
+            flat.init[at / 32] |= crate::memory::byte_bits(at, bytes);
+        }
+    }
 }
 
 #[inline(always)]
@@ -381,7 +394,7 @@ fn mark_page(page: &Page, span: &Span, start: u64, bytes: usize, mask: u32) {
         }
     } else {
         for lane in each(mask) {
-            page.mark((span.addresses[lane] - start) as usize, bytes);
+            page.mark(span.at(lane, start), bytes);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! and its completion. Bytes move at completion, which comes as late as it may, or at a moment that the seed chooses.
 
 use super::boxes::Boxes;
-use super::races::Mark;
+use super::races::{LineMark, Mark};
 use crate::program::{AtomicOp, AtomicType};
 
 /// A reduction that a copy makes instead of overwriting.
@@ -22,6 +22,8 @@ pub(crate) struct Agent {
     /// What it touches in shared memory, when races are looked for: what it writes, and what it reads.
     pub marks: Vec<Mark>,
     pub source: Option<Mark>,
+    /// What it writes in global memory.
+    pub lines: Vec<LineMark>,
 }
 
 /// A block's barrier that bytes are counted at, and the phase it was in when the copy started.
@@ -66,18 +68,19 @@ impl Job {
 #[derive(Debug, Default)]
 pub(crate) struct Agents {
     pub pending: Vec<Agent>,
-    /// Sources of stores that were read early: nobody may count on it before a wait.
-    pub read_early: Vec<ReadEarly>,
+    /// Stores that are complete: nobody may count on it before a wait.
+    pub early: Vec<Early>,
 }
 
-/// The source of a store that is complete, and was not waited for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadEarly {
+/// A store that is complete, and was not waited for: its source, unless that was, and what it wrote.
+#[derive(Clone, Debug)]
+pub(crate) struct Early {
     pub rank: usize,
     pub warp: u32,
     pub lane: u32,
     pub group: u32,
-    pub source: Mark,
+    pub source: Option<Mark>,
+    pub lines: Vec<LineMark>,
 }
 
 impl Agents {

@@ -4,7 +4,7 @@ use super::core::Core;
 use super::interpret::Stop;
 use super::mbarrier::{Effect, MOST, Mbarrier};
 use super::peers::Peers;
-use super::races::Deed;
+use super::races::{BlockRaces, Deed};
 use super::span::addresses;
 use super::warp::{Group, State, Warp};
 use crate::finding::{AccessKind, FindingKind, MbarrierFault};
@@ -51,6 +51,24 @@ impl Core<'_> {
             self.report_mbarrier(peers, who, MbarrierFault::Overwritten, detail);
         }
         peers.blocks_mut().get_mut(rank)?.mbarriers.get_mut(offset)
+    }
+
+    /// The phase of a barrier at which a copy is to count, or a report that there is none. The copy is of the async
+    /// proxy, which sees what was initialised only after a fence of the thread that did it.
+    pub(super) fn counting(&mut self, peers: &mut Peers, at: (usize, u32), who: Actor) -> Option<u64> {
+        let barrier = self.mbarrier(peers, at, who)?;
+        let (phase, maker, fenced) = (barrier.phase, barrier.made_by, barrier.fenced);
+        if self.races && !fenced.is_some_and(|tick| peers.knows(who, at.0, maker, tick)) {
+            let (warp, lane) = maker;
+            let detail = format!(
+                "{}: lane {lane} of warp {warp} of block {} of the cluster initialised it, and no `fence.mbarrier_init` \
+                 or `fence.proxy.async` of it comes between",
+                self.shared_name(at.1),
+                at.0
+            );
+            self.report_mbarrier(peers, who, MbarrierFault::Unfenced, detail);
+        }
+        Some(phase)
     }
 
     /// Does something to a barrier, notes how it then looks, and reports what is wrong.
@@ -228,6 +246,20 @@ impl Warp {
         core.note(peers, &Deed { warp, mask, pc, kind, space, addresses, bytes: 8, touch, order, live, value: 0 });
     }
 
+    /// Fences the barriers that lanes have initialised for the async proxy.
+    pub(super) fn fence_made(&self, peers: &mut Peers, active: u32) {
+        if let Some(tick) = peers.races.as_ref().and_then(|r| r.warps.get(self.index as usize)).map(|w| w.tick) {
+            peers.mbarriers.fence(self.index, active, tick);
+        }
+    }
+
+    /// `fence.mbarrier_init`: for the cluster, and for the engines that count at the barriers.
+    pub(super) fn fence_mbarriers(&self, core: &mut Core<'_>, peers: &mut Peers, active: u32) {
+        self.fence_made(peers, active);
+        let order = Semantics { acquires: false, releases: true };
+        core.fence(peers, self.index, (active, self.live), order, Scope::Cluster);
+    }
+
     /// `test_wait` and `try_wait`. The latter holds the lanes until their phase ends.
     fn wait_mbarrier(
         &mut self,
@@ -270,11 +302,10 @@ impl Warp {
             }
         }
         for ((rank, offset), lanes) in passed {
-            if !op.relaxed
-                && rank == peers.rank()
+            if rank == peers.rank()
                 && let Some(races) = &mut peers.races
             {
-                races.see_phase(offset, self.index, lanes, self.live);
+                races.see_phase(offset, op, (self.index, group.pc), lanes, self.live);
             }
             if let Some(barrier) = peers.blocks_mut().get_mut(rank).and_then(|b| b.mbarriers.get_mut(offset)) {
                 barrier.pass(self.index, if parity { lanes } else { 0 }, group.pc, self.releases);
@@ -316,9 +347,15 @@ impl Warp {
         Some(Stop::Waiting(state))
     }
 
-    /// Lets go of groups that wait for a phase that has ended; gives the lanes that then know what it makes known.
-    pub(super) fn phase_ended(&mut self, core: &Core<'_>, rank: usize, offset: u32, barrier: &mut Mbarrier) -> u32 {
-        let mut lanes = 0;
+    /// Lets go of groups that wait for a phase of the block's own barrier that has ended; they know what it makes known.
+    pub(super) fn phase_ended(
+        &mut self,
+        core: &Core<'_>,
+        offset: u32,
+        barrier: &mut Mbarrier,
+        mut races: Option<&mut BlockRaces>,
+    ) {
+        let rank = self.rank as usize;
         for g in &mut self.groups {
             let State::Mbarrier { rank: at, offset: here, phase } = g.state else { continue };
             if usize::from(at) != rank || here != offset || phase >= barrier.phase {
@@ -326,7 +363,9 @@ impl Warp {
             }
             if let Some(op) = core.program.mbarrier_at(g.pc) {
                 put_predicate(&mut self.registers, op.d, g.mask, u32::MAX);
-                lanes |= if op.relaxed { 0 } else { g.mask };
+                if let Some(races) = &mut races {
+                    races.see_phase(offset, op, (self.index, g.pc), g.mask, self.live);
+                }
                 let by_parity = matches!(op.kind, MbarrierKind::Wait { parity: true, .. });
                 barrier.pass(self.index, if by_parity { g.mask } else { 0 }, g.pc, self.releases);
             }
@@ -334,7 +373,6 @@ impl Warp {
             g.pc += 1;
             self.hurry = 0;
         }
-        lanes
     }
 }
 
@@ -343,7 +381,8 @@ fn init(core: &mut Core<'_>, peers: &mut Peers, (rank, offset): (usize, u32), wh
         let detail = format!("{} for {count} arrivals; it must be 1 to {MOST}", core.shared_name(offset));
         core.report_mbarrier(peers, who, MbarrierFault::Count, detail);
     }
-    let barrier = Mbarrier::new(count.clamp(1, MOST));
+    let mut barrier = Mbarrier::new(count.clamp(1, MOST));
+    barrier.made_by = (who.warp, who.lane);
     let bits = barrier.bits();
     let block = &mut peers.blocks_mut()[rank];
     block.shared.set(offset as usize, 8, bits);

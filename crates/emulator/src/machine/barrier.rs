@@ -1,8 +1,12 @@
 //! The sixteen barriers of a block.
 
-use super::warp::Group;
+use super::core::Core;
+use super::interpret::Stop;
+use super::peers::Peers;
+use super::warp::{Group, State, Warp};
+use crate::finding::FindingKind;
 use crate::lanes::{LANES, Registers, put, put_predicate};
-use crate::program::{Action, BarrierKind, Program};
+use crate::program::{Action, Barrier, BarrierKind, NONE, Program};
 
 /// Threads at a barrier, since it was last complete.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,5 +71,52 @@ impl Barriers {
     pub(crate) fn reset(&mut self, id: u8) {
         self.state[id as usize & 15] = Arrivals::default();
         self.in_use &= !(1 << (id & 15));
+    }
+}
+
+impl Warp {
+    /// Threads come to a barrier of the block.
+    pub(super) fn barrier(
+        &mut self,
+        core: &mut Core<'_>,
+        common: &mut Peers,
+        b: &Barrier,
+        group: &mut Group,
+    ) -> Option<Stop> {
+        self.releases(common);
+        let lane = group.mask.trailing_zeros() as usize % LANES;
+        let id = self.registers.r32[b.id as usize][lane];
+        let expected = (b.count != NONE).then(|| self.registers.r32[b.count as usize][lane]);
+        let mut complaint = String::new();
+        if id > 15 {
+            complaint = format!("there is no barrier {id}");
+        } else if let Some(n) = expected
+            && (n == 0 || n % 32 != 0 || n > core.shape.threads.next_multiple_of(32))
+        {
+            complaint = format!("barrier {id} for {n} threads, in a block of {}", core.shape.threads);
+        }
+        let id = (id & 15) as u8;
+        if let Some(races) = &mut common.races {
+            races.arrive(id, self.index, group.mask);
+        }
+        let threads = group.mask.count_ones();
+        let trues = if b.p == NONE { 0 } else { (self.registers.p[b.p as usize] & group.mask).count_ones() };
+        // The last warp of a block may have fewer lanes than its share of the count.
+        let missing = if group.mask == self.live && expected.is_some() { LANES as u32 - threads } else { 0 };
+        let before = common.barriers.state[id as usize].expected;
+        if !common.barriers.arrive(id, threads + missing, expected, trues) {
+            let number = |n: Option<u32>| n.map_or("all".into(), |n| n.to_string());
+            complaint =
+                format!("barrier {id} for {} threads, but others wait there for {}", number(expected), number(before));
+        }
+        if !complaint.is_empty() {
+            core.report_threads(common, self.index, FindingKind::BarrierCount, group.pc, group.mask, complaint);
+        }
+        if b.kind == BarrierKind::Arrive {
+            group.pc += 1;
+            // Whoever waits for this arrival may go on at once.
+            return Some(Stop::Ready);
+        }
+        Some(Stop::Waiting(State::Barrier { id }))
     }
 }

@@ -6,7 +6,7 @@ use super::boxes::Boxes;
 use super::complete::{complete, read_source, report};
 use super::core::Core;
 use super::peers::Peers;
-use super::races::Mark;
+use super::races::{LineMark, Mark};
 use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::FindingKind;
@@ -22,6 +22,13 @@ impl Warp {
         for lane in each(active) {
             let who = Actor { warp: self.index, lane: lane as u32, pc };
             let Some(job) = self.job(core, peers, b, who, lane) else { continue };
+            if let Some(watcher) = &mut core.watcher {
+                match &job {
+                    Job::Load { from, .. } => watcher.copy(pc, from, false),
+                    Job::Store { to, .. } => watcher.copy(pc, to, true),
+                    Job::Send { .. } | Job::Write { .. } => {}
+                }
+            }
             if let Job::Load { from, to, counters } = &job {
                 for counter in counters {
                     peers.blocks_mut()[counter.rank].lands(*to, from.bytes(), pc);
@@ -29,9 +36,9 @@ impl Warp {
             }
             let group = self.bulk_groups[lane];
             let rank = peers.rank();
-            let (marks, source) = if core.races { mark(core, peers, who, &job) } else { Default::default() };
+            let (marks, source, lines) = if core.races { mark(core, peers, who, &job) } else { Default::default() };
             let (warp, lane) = (self.index, lane as u32);
-            peers.agents.pending.push(Agent { rank, warp, lane, pc, group, job, marks, source });
+            peers.agents.pending.push(Agent { rank, warp, lane, pc, group, job, marks, source, lines });
         }
     }
 
@@ -56,14 +63,17 @@ impl Warp {
                 complete(core, peers, agent);
             }
         }
-        let early = std::mem::take(&mut peers.agents.read_early);
-        for e in early {
+        for mut e in std::mem::take(&mut peers.agents.early) {
             let lane = e.lane as usize % LANES;
             let mine = (e.rank, e.warp) == (rank, warp) && active >> lane & 1 == 1;
             if mine && e.group < groups[lane].saturating_sub(left) {
-                core.waited(peers, Some(e.source), warp);
-            } else {
-                peers.agents.read_early.push(e);
+                core.waited(peers, e.source.take(), warp);
+                if !reads {
+                    core.waited_lines(peers, &std::mem::take(&mut e.lines), (rank, warp));
+                }
+            }
+            if e.source.is_some() || !e.lines.is_empty() {
+                peers.agents.early.push(e);
             }
         }
     }
@@ -104,9 +114,9 @@ impl Warp {
             let job = Job::Write { data, to, combine: w.combine, counter };
             let rank = peers.rank();
             let group = self.bulk_groups[lane];
-            let (marks, source) = if core.races { mark(core, peers, who, &job) } else { Default::default() };
+            let (marks, source, lines) = if core.races { mark(core, peers, who, &job) } else { Default::default() };
             let (warp, lane) = (self.index, lane as u32);
-            peers.agents.pending.push(Agent { rank, warp, lane, pc, group, job, marks, source });
+            peers.agents.pending.push(Agent { rank, warp, lane, pc, group, job, marks, source, lines });
         }
     }
 
@@ -192,7 +202,7 @@ impl Warp {
         }
         let mut counters = vec![];
         for rank in each(mask) {
-            let phase = core.mbarrier(peers, (rank, counter.offset), who)?.phase;
+            let phase = core.counting(peers, (rank, counter.offset), who)?;
             counters.push(Counter { rank, offset: counter.offset, phase });
         }
         Some(counters)
@@ -208,7 +218,7 @@ impl Warp {
         lane: usize,
     ) -> Option<Counter> {
         let (rank, offset) = core.place(peers, Space::Shared, strip(self.address_of(barrier, lane)), who)?;
-        let phase = core.mbarrier(peers, (rank, offset), who)?.phase;
+        let phase = core.counting(peers, (rank, offset), who)?;
         Some(Counter { rank, offset, phase })
     }
 
@@ -277,7 +287,10 @@ impl Warp {
         }
         let (name, record) = record(core, address);
         let problem = match record.as_deref().map(TensorMap::decode) {
-            Some(Ok(map)) if map.rank == usize::from(b.rank) => return Some(Boxes::Tensor { map: Box::new(map), at }),
+            Some(Ok(map)) if map.rank == usize::from(b.rank) => {
+                core.check_map(peers, address, who);
+                return Some(Boxes::Tensor { map: Box::new(map), at });
+            }
             Some(Ok(map)) => format!("a tensor of rank {}, copied as one of rank {}", map.rank, b.rank),
             Some(Err(error)) => error.to_string(),
             None => "nothing is there".into(),
@@ -289,28 +302,36 @@ impl Warp {
 }
 
 /// Notes what a copy touches from now on.
-fn mark(core: &mut Core<'_>, peers: &mut Peers, who: Actor, job: &Job) -> (Vec<Mark>, Option<Mark>) {
-    let landing = |core: &mut Core<'_>, peers: &mut Peers, to: u32, bytes: u32, counter: &Counter| {
-        core.mark_landing(peers, who, counter.rank, (to, bytes), counter.offset)
+fn mark(core: &mut Core<'_>, peers: &mut Peers, who: Actor, job: &Job) -> (Vec<Mark>, Option<Mark>, Vec<LineMark>) {
+    let landing = |core: &mut Core<'_>, peers: &mut Peers, to, counter: &Counter, combine: Option<Combine>| {
+        let combines = combine.map(|(_, ty)| ty.bytes() as u8);
+        core.mark_landing(peers, who, counter.rank, to, (counter.offset, combines))
     };
     match job {
         Job::Load { from, to, counters } => {
             from.rows(|row| {
                 let address = row.global.wrapping_add(row.inside.start as u64);
-                core.note_line(peers, who, address, row.inside.len(), false);
+                core.note_line(peers, who, address, row.inside.len());
                 true
             });
-            (counters.iter().filter_map(|c| landing(core, peers, *to, from.bytes(), c)).collect(), None)
+            (counters.iter().filter_map(|c| landing(core, peers, (*to, from.bytes()), c, None)).collect(), None, vec![])
         }
-        Job::Send { from, bytes, to, counter, .. } => {
+        Job::Send { from, bytes, to, counter, combine } => {
             let source = core.mark_source(peers, who, *from, *bytes);
-            (landing(core, peers, *to, *bytes, counter).into_iter().collect(), source)
+            (landing(core, peers, (*to, *bytes), counter, *combine).into_iter().collect(), source, vec![])
         }
-        Job::Store { from, to, .. } => (vec![], core.mark_source(peers, who, *from, to.bytes())),
-        // Reductions in shared memory meet there by design.
-        Job::Write { combine: Some(_), .. } => (vec![], None),
-        Job::Write { data, to, counter, .. } => {
-            (landing(core, peers, *to, data.len() as u32, counter).into_iter().collect(), None)
+        Job::Store { from, to, combine, .. } => {
+            let combines = combine.map(|(_, ty)| ty.bytes() as u8);
+            let mut lines = vec![];
+            to.rows(|row| {
+                let address = row.global.wrapping_add(row.inside.start as u64);
+                core.mark_line(peers, who, (address, row.inside.len()), combines, &mut lines);
+                true
+            });
+            (vec![], core.mark_source(peers, who, *from, to.bytes()), lines)
+        }
+        Job::Write { data, to, counter, combine } => {
+            (landing(core, peers, (*to, data.len() as u32), counter, *combine).into_iter().collect(), None, vec![])
         }
     }
 }

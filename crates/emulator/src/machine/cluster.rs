@@ -65,7 +65,7 @@ impl Cluster {
             warp.restart(core, core.shape.block_index(number, warp.rank));
         }
         self.peers.agents.pending.clear();
-        self.peers.agents.read_early.clear();
+        self.peers.agents.early.clear();
         self.peers.barrier = ClusterBarrier::default();
         self.peers.cluster_races = ClusterRaces::default();
         self.number = number;
@@ -137,16 +137,18 @@ impl Cluster {
         while let Some(agent) = self.peers.agents.take(0) {
             complete(core, &mut self.peers, agent);
         }
+        for e in std::mem::take(&mut self.peers.agents.early) {
+            core.waited_lines(&self.peers, &e.lines, (e.rank, e.warp));
+        }
         Progress::Done
     }
 
     /// Whether it is the turn of the slow warp, and another can run.
     fn is_slow(&mut self, core: &Core<'_>) -> bool {
-        self.picks += 1;
         let slow = (core.options.seed % u64::from(core.shape.warps())) as u32;
-        self.warps[self.next].index == slow
-            && !self.picks.is_multiple_of(SELDOM)
-            && self.warps.iter().any(|w| w.index != slow && w.is_ready())
+        let mine = self.warps[self.next].index == slow;
+        self.picks += u64::from(mine);
+        mine && !self.picks.is_multiple_of(SELDOM) && self.warps.iter().any(|w| w.index != slow && w.is_ready())
     }
 
     /// Completes a copy early: when the seed says so, or a thread looks for it without waiting.
@@ -177,6 +179,7 @@ impl Cluster {
         for agent in self.peers.agents.take_all(|a| a.job.uses(a.rank, rank)) {
             core.report_exit(&self.peers, &agent);
         }
+        core.check_exit(&mut self.peers);
     }
 
     /// Whether some thread waits for the launch before.
@@ -248,12 +251,7 @@ impl Cluster {
             for offset in std::mem::take(&mut mbarriers.ended) {
                 let Some(barrier) = mbarriers.get_mut(offset) else { continue };
                 for warp in self.warps.iter_mut().filter(|w| w.rank as usize == rank) {
-                    let lanes = warp.phase_ended(core, rank, offset, barrier);
-                    if lanes != 0
-                        && let Some(races) = races
-                    {
-                        races.see_phase(offset, warp.index, lanes, warp.live);
-                    }
+                    warp.phase_ended(core, offset, barrier, races.as_deref_mut());
                 }
             }
         }

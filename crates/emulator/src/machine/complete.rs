@@ -1,6 +1,6 @@
 //! The completion of agents: bytes move, and are counted.
 
-use super::agents::{Agent, Combine, Counter, Job, ReadEarly};
+use super::agents::{Agent, Combine, Counter, Early, Job};
 use super::arrive::Actor;
 use super::atomic::apply;
 use super::boxes::{Boxes, LONGEST};
@@ -17,9 +17,9 @@ pub(super) fn complete(core: &mut Core<'_>, peers: &mut Peers, agent: Agent) {
     peers.turn_to(agent.rank);
     let who = Actor { warp: agent.warp, lane: agent.lane, pc: agent.pc };
     match (&agent.job, agent.source) {
-        (Job::Store { .. }, Some(source)) => {
+        (Job::Store { .. }, source) => {
             let Agent { rank, warp, lane, group, .. } = agent;
-            peers.agents.read_early.push(ReadEarly { rank, warp, lane, group, source });
+            peers.agents.early.push(Early { rank, warp, lane, group, source, lines: agent.lines });
         }
         (_, source) => core.waited(peers, source, agent.warp),
     }
@@ -29,7 +29,7 @@ pub(super) fn complete(core: &mut Core<'_>, peers: &mut Peers, agent: Agent) {
             Job::Send { counter, .. } | Job::Write { counter, .. } => Some(counter.offset),
             Job::Store { .. } => None,
         };
-        core.landed(peers, Some(*mark), counter.unwrap_or_default());
+        core.landed(peers, *mark, counter.unwrap_or_default(), agent.pc);
     }
     match agent.job {
         Job::Load { from, to, counters } => load(core, peers, who, &from, to, &counters),
@@ -234,8 +234,6 @@ fn write(core: &mut Core<'_>, peers: &mut Peers, who: Actor, to: &Boxes, data: &
         };
         if !core.memory.copy_in(address, data, alone) {
             report(core, peers, who, Space::Global, address, data.len(), FindingKind::OutOfBounds);
-        } else if core.races && combine.is_none() {
-            core.note_line(peers, who, address, data.len(), true);
         }
         true
     });

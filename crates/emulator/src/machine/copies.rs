@@ -10,7 +10,9 @@ use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::{LANES, each};
+use crate::memory::{Allocation, Flat, PAGE, SHARED_BASE, byte_bits};
 use crate::program::{CopyAsync, NONE, Space};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// One lane's copy.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +88,10 @@ impl Warp {
         // The addresses are judged now, where the mistake is; the bytes move at the wait.
         let bytes = c.bytes as usize;
         for lane in each(mask) {
+            if source[lane] == u32::from(c.bytes) && self.is_good(core, common, from[lane], to[lane], bytes) {
+                self.start_copy(core, common, c, (from[lane], to[lane], source[lane]), lane, pc);
+                continue;
+            }
             let request = Request { kind: AccessKind::Copy, space: Space::Shared, address: to[lane], bytes, lane, pc };
             self.probe(core, common, &request);
             let read = source[lane] as usize;
@@ -99,21 +105,40 @@ impl Warp {
                 }
                 _ => self.probe(core, common, &request),
             }
-            let who = Actor { warp: self.index, lane: lane as u32, pc };
-            let mark = if core.races { core.mark_copy(common, who, to[lane] as u32, c.bytes.into()) } else { None };
-            if core.races && source[lane] > 0 {
-                core.note_line(common, who, from[lane], source[lane] as usize, false);
-            }
-            self.copies.start(Copy {
-                lane: lane as u8,
-                group: 0,
-                from: from[lane],
-                to: to[lane] as u32,
-                bytes: c.bytes,
-                source_bytes: source[lane] as u8,
-                mark,
-            });
+            self.start_copy(core, common, c, (from[lane], to[lane], source[lane]), lane, pc);
         }
+    }
+
+    fn start_copy(
+        &mut self,
+        core: &mut Core<'_>,
+        common: &mut Peers,
+        c: &CopyAsync,
+        (from, to, source): (u64, u64, u32),
+        lane: usize,
+        pc: u32,
+    ) {
+        let who = Actor { warp: self.index, lane: lane as u32, pc };
+        let mark = if core.races { core.mark_copy(common, who, to as u32, c.bytes.into()) } else { None };
+        if core.races && source > 0 {
+            core.note_line(common, who, from, source as usize);
+        }
+        let (lane, to, bytes, source_bytes) = (lane as u8, to as u32, c.bytes, source as u8);
+        self.copies.start(Copy { lane, group: 0, from, to, bytes, source_bytes, mark });
+    }
+
+    /// Whether there is nothing to report of the addresses of a copy; what is to be noted of them then is.
+    fn is_good(&self, core: &mut Core<'_>, common: &mut Peers, from: u64, to: u64, bytes: usize) -> bool {
+        let shared = &mut common.shared;
+        let aligned = (from | to).is_multiple_of(bytes as u64);
+        if !aligned || to < SHARED_BASE.into() || to + bytes as u64 > shared.len() as u64 {
+            return false;
+        }
+        let Some(a) = allocation(core, from, bytes) else { return false };
+        // As every access that is judged ahead of its time.
+        let _ = a.page_or_new(from - a.base);
+        shared.stored(to as usize, bytes, self.writer());
+        true
     }
 
     /// Reports an address that is no good.
@@ -128,6 +153,9 @@ impl Warp {
         }
         for c in self.copies.wait(mask, pending) {
             core.waited(common, c.mark, self.index);
+            if c.source_bytes == c.bytes && copy_whole(core, &mut common.shared, &c) {
+                continue;
+            }
             let mut data = [0u8; 16];
             let bytes = usize::from(c.bytes).min(data.len());
             let source = usize::from(c.source_bytes).min(bytes);
@@ -158,4 +186,32 @@ impl Warp {
             }
         }
     }
+}
+
+/// Moves all bytes of a copy, word by word, where nothing is wrong; false when not.
+fn copy_whole(core: &mut Core<'_>, shared: &mut Flat, c: &Copy) -> bool {
+    let (to, bytes) = (c.to as usize, usize::from(c.bytes));
+    let aligned = c.from.is_multiple_of(bytes as u64) && to.is_multiple_of(bytes);
+    if !aligned || to < SHARED_BASE as usize || to + bytes > shared.len() {
+        return false;
+    }
+    let Some(a) = allocation(core, c.from, bytes) else { return false };
+    let (Some(page), at) = (a.page(c.from - a.base), (c.from - a.base) as usize % PAGE) else { return false };
+    if !page.written(at, bytes) {
+        return false;
+    }
+    let words = page.words[at / 4..(at + bytes) / 4].iter();
+    shared.words[to / 4..(to + bytes) / 4].iter_mut().zip(words).for_each(|(to, word)| *to = word.load(Relaxed));
+    shared.init[to / 32] |= byte_bits(to, bytes);
+    true
+}
+
+/// The allocation that holds some bytes.
+fn allocation<'m>(core: &mut Core<'m>, address: u64, bytes: usize) -> Option<&'m Allocation> {
+    let memory = core.memory;
+    let holds = |a: &&Allocation| address >= a.base && address + bytes as u64 <= a.end();
+    memory.get(core.recent).filter(holds).or_else(|| {
+        core.recent = memory.index(address)?;
+        memory.get(core.recent).filter(holds)
+    })
 }

@@ -2,7 +2,8 @@
 
 use super::launch::{Launch, Options};
 use super::multiply::Panels;
-use super::races::{Clock, Flags, Parties};
+use super::races::{Clock, Flags, Maps, Parties};
+use super::watch::Watcher;
 use crate::Manifest;
 use crate::finding::Findings;
 use crate::lanes::{LANES, Registers};
@@ -142,8 +143,12 @@ pub(crate) struct Core<'a> {
     pub left: Clock,
     /// Flags in global memory.
     pub flags: Flags,
+    /// Tensor maps that the kernel has written.
+    pub maps: Maps,
     /// Room for matrix operands.
     pub panels: Panels,
+    /// Writes down what runs, where that is asked for.
+    pub watcher: Option<Box<Watcher>>,
     seed: u64,
 }
 
@@ -209,7 +214,9 @@ impl<'a> Core<'a> {
             upstream_over: None,
             left: Clock::default(),
             flags: Flags::default(),
+            maps: Maps::default(),
             panels: Panels::default(),
+            watcher: Watcher::new(options.watch, program),
             seed: options.seed,
         }
     }

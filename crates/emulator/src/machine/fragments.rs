@@ -2,6 +2,7 @@
 //!
 //! In a fragment of 8 × 8 elements of 16 bits, lane `l` holds those in row `l / 4` and columns `2 (l % 4)` and the next.
 
+use super::block::Common;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
@@ -11,8 +12,8 @@ use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::LANES;
-use crate::memory::{POISON_WORD, Touch};
-use crate::program::{Fragments, MatrixAccess, Mma, MmaF64, Semantics};
+use crate::memory::{Flat, POISON_WORD, SHARED_BASE, Touch, byte_bits};
+use crate::program::{Element, Fragments, MatrixAccess, Mma, MmaF64, Semantics, Space};
 
 /// Eight rows of 16 bytes, as words.
 type Eight = [[u32; 4]; 8];
@@ -57,6 +58,9 @@ impl Warp {
 
     fn load_matrices(&mut self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32) {
         self.note_rows(core, peers, a, pc, false);
+        if self.load_shared_matrices(core, peers, a) {
+            return;
+        }
         let mut loaded = [[0; LANES]; 4];
         for (matrix, fragment) in loaded.iter_mut().take(a.count.into()).enumerate() {
             let mut rows: Eight = [[POISON_WORD; 4]; 8];
@@ -73,9 +77,48 @@ impl Warp {
         }
     }
 
+    /// Loads from the block's own shared memory where nothing is wrong; false when not.
+    fn load_shared_matrices(&mut self, core: &Core<'_>, block: &Common, a: &MatrixAccess) -> bool {
+        let shared = &block.shared;
+        let Some(rows) = self.shared_rows(shared, a) else { return false };
+        let rows = &rows[..8 * usize::from(a.count)];
+        if core.options.checks.init && !rows.iter().all(|at| shared.written(*at, 16)) {
+            return false;
+        }
+        for (rows, plane) in rows.chunks_exact(8).zip(core.program.lists.iter().skip(a.list as usize)) {
+            let read = |row: usize| std::array::from_fn(|i| shared.words[rows[row] / 4 + i]);
+            let eight: Eight = std::array::from_fn(read);
+            self.registers.r32[*plane as usize] = fragment_of(&if a.transposes { transposed(&eight) } else { eight });
+        }
+        true
+    }
+
+    /// Where rows start that lie in the block's own shared memory, all of them aligned; those without a use are any.
+    fn shared_rows(&self, shared: &Flat, a: &MatrixAccess) -> Option<[usize; LANES]> {
+        let addresses = addresses(&self.registers, a.address.plane, a.address.wide, a.address.offset);
+        let good = |at: &u64| at.is_multiple_of(16) && *at >= SHARED_BASE.into() && at + 16 <= shared.len() as u64;
+        let all = a.space == Space::Shared && addresses[..8 * usize::from(a.count)].iter().all(good);
+        all.then(|| addresses.map(|at| at as usize))
+    }
+
     fn store_matrices(&mut self, core: &mut Core<'_>, peers: &mut Peers, a: &MatrixAccess, pc: u32) {
         self.note_rows(core, peers, a, pc, true);
         let program = core.program;
+        if let Some(rows) = self.shared_rows(&peers.shared, a) {
+            let (writer, shared) = (self.writer(), &mut peers.shared);
+            for (rows, plane) in
+                rows.chunks_exact(8).zip(program.lists.iter().skip(a.list as usize)).take(a.count.into())
+            {
+                let eight = rows_of(&self.registers.r32[*plane as usize]);
+                let eight = if a.transposes { transposed(&eight) } else { eight };
+                for (at, words) in rows.iter().zip(&eight) {
+                    shared.words[at / 4..at / 4 + 4].copy_from_slice(words);
+                    shared.init[at / 32] |= byte_bits(*at, 16);
+                    shared.stored(*at, 16, writer);
+                }
+            }
+            return;
+        }
         let alone = core.alone;
         for (matrix, plane) in program.lists.iter().skip(a.list as usize).take(a.count.into()).enumerate() {
             let rows = rows_of(&self.registers.r32[*plane as usize]);
@@ -122,24 +165,45 @@ impl Warp {
         let halves = usize::from(m.halves);
         let mut panels = std::mem::take(&mut core.panels);
         panels.reset(halves, 1, p.k.into());
-        for (n, plane) in m.a.iter().enumerate() {
-            for lane in 0..LANES {
-                let mut numbers = [0.0; 4];
-                p.a_element.unpack(self.registers.r32[*plane as usize][lane], &mut numbers[..each]);
-                let (row, k) = (8 * (n % halves) + lane / 4, (lane % 4 + 4 * (n / halves)) * each);
-                panels.put_a(row, k, 1.0, &numbers[..each]);
-            }
+        let simd = self.registers.simd;
+        let r32 = &mut self.registers.r32;
+        // Compiled for each type.
+        macro_rules! each_type {
+            ($element:expr, $put:ident $place:tt; $($variant:ident)*) => {
+                match $element {
+                    $(Element::$variant => each_type!(@$put $place $variant),)*
+                }
+            };
+            (@$put:ident ($($place:expr),*) $variant:ident) => {
+                panels.$put(
+                    $($place,)*
+                    #[inline(always)]
+                    |x| Element::$variant.number(x),
+                )
+            };
         }
-        for (n, plane) in m.b.iter().enumerate() {
-            for lane in 0..LANES {
-                let mut numbers = [0.0; 4];
-                p.b_element.unpack(self.registers.r32[*plane as usize][lane], &mut numbers[..each]);
-                panels.put_b(lane / 4, (lane % 4 + 4 * n) * each, 1.0, &numbers[..each]);
-            }
+        simd.run(
+            #[inline(always)]
+            || {
+                for (n, plane) in m.a.iter().enumerate() {
+                    let (eight, k) = (n % halves, 4 * (n / halves) * each);
+                    let words = &r32[*plane as usize];
+                    each_type!(p.a_element, put_a_plane (eight, k, each, words); F16 BF16 TF32 E4M3 E5M2 S8 U8);
+                }
+                for (n, plane) in m.b.iter().enumerate() {
+                    let words = &r32[*plane as usize];
+                    let k = 4 * n * each;
+                    each_type!(p.b_element, put_b_plane (k, each, words); F16 BF16 TF32 E4M3 E5M2 S8 U8);
+                }
+            },
+        );
+        // All of C before any of D: they may share registers.
+        let mut c = [[0; LANES]; 4];
+        for (values, plane) in c.iter_mut().zip(&m.c) {
+            *values = r32[*plane as usize];
         }
-        let c: Vec<[u32; LANES]> = m.c.iter().map(|plane| self.registers.r32[*plane as usize]).collect();
-        for (plane, values) in lists.iter().skip(p.accumulator as usize).zip(c) {
-            self.registers.r32[*plane as usize] = values;
+        for (plane, values) in lists.iter().skip(p.accumulator as usize).zip(&c[..m.c.len().min(4)]) {
+            r32[*plane as usize] = *values;
         }
         for half in 0..halves {
             accumulate(p, lists, true, &panels, (half, half), self);

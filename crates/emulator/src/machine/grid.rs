@@ -5,6 +5,7 @@ use super::core::{Core, Shape};
 use super::launch::{Launch, Options, Outcome, Schedule};
 use super::races::{Parties, Party, Work};
 use super::random::Random;
+use super::watch::Watcher;
 use crate::Manifest;
 use crate::finding::{FindingKind, Findings};
 use crate::memory::View;
@@ -42,7 +43,7 @@ pub(crate) fn run(
     let parties = Parties(&parties);
     let alone = program.communicates || shape.clusters() == 1 || threads == 1;
     let core = || Core::new(memory, program, launch, &shape, variables, manifest, options, alone, parties);
-    let (executed, findings, printed, stopped) = if alone {
+    let (executed, findings, printed, stopped, watcher) = if alone {
         let mut core = core();
         if program.communicates {
             let mut grid = Grid::new(core, chip, options);
@@ -60,25 +61,24 @@ pub(crate) fn run(
                 }
             }
         }
-        (core.executed, core.findings, core.printed, core.stopped)
+        (core.executed, core.findings, core.printed, core.stopped, core.watcher)
     } else {
         spread(core, shape.clusters(), threads, options)
     };
     let printed = printed.into_iter().map(|(_, text)| text).collect();
-    Outcome { instructions: executed, findings: findings.finish(), printed, stopped }
+    let (profile, steps) = watcher.map(|w| w.finish(program)).unwrap_or_default();
+    Outcome { instructions: executed, findings: findings.finish(), printed, stopped, profile, steps }
 }
 
+/// Of several workers: instructions, findings, what each block printed, whether the launch was given up, what was seen.
+type Results = (u64, Findings, Vec<(u64, String)>, bool, Option<Box<Watcher>>);
+
 /// Clusters that do not communicate, on several threads.
-fn spread<'a>(
-    core: impl Fn() -> Core<'a> + Sync,
-    clusters: u64,
-    threads: usize,
-    options: &Options,
-) -> (u64, Findings, Vec<(u64, String)>, bool) {
+fn spread<'a>(core: impl Fn() -> Core<'a> + Sync, clusters: u64, threads: usize, options: &Options) -> Results {
     let next = AtomicU64::new(0);
     let used = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
-    let results = std::sync::Mutex::new((0, Findings::default(), vec![], false));
+    let results = std::sync::Mutex::new(Results::default());
     // A few blocks at a time: fair when blocks differ, and the counter stays cold.
     let chunk = (clusters / (threads as u64 * 8)).clamp(1, 64);
     rayon::scope(|scope| {
@@ -116,6 +116,10 @@ fn spread<'a>(
                     results.1.merge(core.findings);
                     results.2.extend(core.printed);
                     results.3 |= core.stopped;
+                    match (&mut results.4, core.watcher) {
+                        (Some(all), Some(watcher)) => all.merge(*watcher),
+                        (all, watcher) => *all = all.take().or(watcher),
+                    }
                 }
             });
         }

@@ -6,8 +6,8 @@ use super::gather::meets;
 use super::peers::Peers;
 use super::warp::{Group, PATIENCE, State, Warp};
 use crate::finding::FindingKind;
-use crate::lanes::{LANES, each, put};
-use crate::program::{Action, Barrier, BarrierKind, Instruction, MbarrierKind, NONE};
+use crate::lanes::{FULL, LANES, each, put};
+use crate::program::{Action, Instruction, MbarrierKind, NONE};
 
 /// What an access that may be waiting for another thread costs of a turn: a spinning group gives way early.
 const STRONG: u64 = 200;
@@ -47,6 +47,7 @@ impl Warp {
         let mut strong = 0;
         let program = core.program;
         let code = program.code.as_slice();
+        let quick = self.registers.simd.fuses() && core.watcher.is_none();
         let mut executed = start;
         let mut pc = group.pc;
         let mut mask = group.mask;
@@ -55,6 +56,14 @@ impl Warp {
                 break Stop::Ready;
             }
             let Some(i) = code.get(pc as usize) else { break Stop::Gone };
+            if i.straight > 0 && mask == FULL && quick && !self.products.busy {
+                let most = u64::from(limit.saturating_sub(pc).max(1)).min(end - executed);
+                let count = u64::from(i.straight).min(most);
+                crate::quick::run(&mut self.registers, &code[pc as usize..pc as usize + count as usize]);
+                pc += count as u32;
+                executed += count;
+                continue;
+            }
             executed += 1;
             let active = match i.guard.register {
                 NONE => mask,
@@ -63,6 +72,9 @@ impl Warp {
                     mask & if i.guard.negated { !p } else { p }
                 }
             };
+            if core.watcher.is_some() {
+                self.watch(core, common.index, pc, mask, active);
+            }
             if i.checked && core.options.checks.init {
                 self.check_registers(core, common, pc, mask, active);
             }
@@ -243,6 +255,11 @@ impl Warp {
             Action::Product(index) => self.start_product(core, common, index, group, active),
             Action::ProxyFence => {
                 self.fence_proxy(common);
+                self.fence_made(common, active);
+                group.pc += 1;
+            }
+            Action::MbarrierFence => {
+                self.fence_mbarriers(core, common, active);
                 group.pc += 1;
             }
             Action::Fence { order, scope } => {
@@ -285,9 +302,13 @@ impl Warp {
                 self.change_map(core, common, &change, active, group.pc);
                 group.pc += 1;
             }
-            Action::CopyMap { to, from } => {
+            Action::CopyMap { to, from, scope } => {
                 self.split(group, active);
-                self.copy_map(core, common, (to, from), active, group.pc);
+                self.copy_map(core, common, (to, from, scope), active, group.pc);
+                group.pc += 1;
+            }
+            Action::AcquireMap { address, scope } => {
+                self.acquire_map(core, common, (address, scope), active, group.pc);
                 group.pc += 1;
             }
             Action::CommitBulk => {
@@ -401,44 +422,6 @@ impl Warp {
         group.mask &= !active;
         group.pc += 1;
         if group.mask == 0 { Stop::Gone } else { Stop::Ready }
-    }
-
-    fn barrier(&mut self, core: &mut Core<'_>, common: &mut Peers, b: &Barrier, group: &mut Group) -> Option<Stop> {
-        self.releases(common);
-        let lane = group.mask.trailing_zeros() as usize % LANES;
-        let id = self.registers.r32[b.id as usize][lane];
-        let expected = (b.count != NONE).then(|| self.registers.r32[b.count as usize][lane]);
-        let mut complaint = String::new();
-        if id > 15 {
-            complaint = format!("there is no barrier {id}");
-        } else if let Some(n) = expected
-            && (n == 0 || n % 32 != 0 || n > core.shape.threads.next_multiple_of(32))
-        {
-            complaint = format!("barrier {id} for {n} threads, in a block of {}", core.shape.threads);
-        }
-        let id = (id & 15) as u8;
-        if let Some(races) = &mut common.races {
-            races.arrive(id, self.index, group.mask);
-        }
-        let threads = group.mask.count_ones();
-        let trues = if b.p == NONE { 0 } else { (self.registers.p[b.p as usize] & group.mask).count_ones() };
-        // The last warp of a block may have fewer lanes than its share of the count.
-        let missing = if group.mask == self.live && expected.is_some() { LANES as u32 - threads } else { 0 };
-        let before = common.barriers.state[id as usize].expected;
-        if !common.barriers.arrive(id, threads + missing, expected, trues) {
-            let number = |n: Option<u32>| n.map_or("all".into(), |n| n.to_string());
-            complaint =
-                format!("barrier {id} for {} threads, but others wait there for {}", number(expected), number(before));
-        }
-        if !complaint.is_empty() {
-            core.report_threads(common, self.index, FindingKind::BarrierCount, group.pc, group.mask, complaint);
-        }
-        if b.kind == BarrierKind::Arrive {
-            group.pc += 1;
-            // Whoever waits for this arrival may go on at once.
-            return Some(Stop::Ready);
-        }
-        Some(Stop::Waiting(State::Barrier { id }))
     }
 
     /// Reports reads of registers that the lane never wrote, and notes what it writes.

@@ -5,7 +5,9 @@ use super::races::MOST_BLOCKS;
 use crate::Error;
 use crate::finding::Finding;
 use crate::memory::SHARED_BASE;
+use crate::profile::Profile;
 use crate::program::Program;
+use crate::step::{Step, Watch};
 use crate::tensor_map::TensorMap;
 use warpsmith_types::Chip;
 
@@ -113,6 +115,8 @@ pub struct Options {
     pub budget: Option<u64>,
     /// Threads to run blocks on, where blocks do not communicate; 0 for one a core.
     pub threads: usize,
+    /// What to write down of the launch.
+    pub watch: Watch,
 }
 
 /// What came of a launch.
@@ -126,6 +130,10 @@ pub struct Outcome {
     pub printed: String,
     /// Whether the launch was given up: too many faults, or no budget left.
     pub stopped: bool,
+    /// What each line did, where [`Watch::profile`] asks for it.
+    pub profile: Option<Profile>,
+    /// What the warp of [`Watch::warp`] did.
+    pub steps: Vec<Step>,
 }
 
 impl Outcome {

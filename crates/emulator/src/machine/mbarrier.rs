@@ -17,6 +17,9 @@ pub(crate) struct Mbarrier {
     pub pending: u32,
     /// Bytes that this phase lacks; negative when they came before they were expected.
     pub bytes: i64,
+    /// The warp and lane that initialised it, and when they fenced that for the async proxy.
+    pub made_by: (u32, u32),
+    pub fenced: Option<u32>,
     /// Waiting groups of this phase.
     waiting: bool,
     /// Whether a thread knows that the last phase has ended.
@@ -224,6 +227,16 @@ impl Mbarriers {
 
     pub(crate) fn remove(&mut self, offset: u32) -> Option<Mbarrier> {
         self.live.remove(&offset)
+    }
+
+    /// Lanes of a warp fence what they have initialised for the async proxy, at that time.
+    pub(crate) fn fence(&mut self, warp: u32, lanes: u32, tick: u32) {
+        for barrier in self.live.values_mut() {
+            let (maker, lane) = barrier.made_by;
+            if barrier.fenced.is_none() && maker == warp && lanes >> (lane & 31) & 1 == 1 {
+                barrier.fenced = Some(tick);
+            }
+        }
     }
 }
 

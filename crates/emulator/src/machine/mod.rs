@@ -38,6 +38,7 @@ mod tensor_maps;
 mod tiles;
 mod upstream;
 mod warp;
+mod watch;
 
 pub(crate) use grid::run;
 pub(crate) use launch::check;

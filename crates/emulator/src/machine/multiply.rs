@@ -44,6 +44,50 @@ impl Panels {
         }
     }
 
+    /// Puts a register of an A fragment into its places: of lane `4 r + q`, row `r` of an eight of rows, and elements
+    /// from `k + q each` on.
+    #[inline(always)]
+    pub(super) fn put_a_plane(
+        &mut self,
+        eight: usize,
+        k: usize,
+        each: usize,
+        words: &[u32; LANES],
+        number: impl Fn(u32) -> f32,
+    ) {
+        let bits = 32 / each as u32;
+        for e in 0..each {
+            let mut numbers = [0.0; LANES];
+            for l in 0..LANES {
+                numbers[l] = number(words[l] >> (e as u32 * bits) & (u32::MAX >> (32 - bits)));
+            }
+            for q in 0..4 {
+                let to = &mut self.a[eight * self.k + k + q * each + e];
+                for l in 0..LANES {
+                    to[l] = numbers[l / 4 * 4 + q];
+                }
+            }
+        }
+    }
+
+    /// The same of a B fragment, whose columns are what the rows of A are, of the first eight.
+    #[inline(always)]
+    pub(super) fn put_b_plane(&mut self, k: usize, each: usize, words: &[u32; LANES], number: impl Fn(u32) -> f32) {
+        let bits = 32 / each as u32;
+        for e in 0..each {
+            let mut numbers = [0.0; LANES];
+            for l in 0..LANES {
+                numbers[l] = number(words[l] >> (e as u32 * bits) & (u32::MAX >> (32 - bits)));
+            }
+            for q in 0..4 {
+                let to = &mut self.b[k + q * each + e];
+                for column in 0..8 {
+                    to[4 * (column % 2) + column / 2] = numbers[4 * column + q];
+                }
+            }
+        }
+    }
+
     /// Eight rows.
     #[inline(always)]
     pub(super) fn rows(&self, eight: usize) -> &[[f32; LANES]] {

@@ -48,7 +48,9 @@ pub(crate) struct Products {
 impl Products {
     pub(crate) fn clear(&mut self) {
         *self = Products { owned: std::mem::take(&mut self.owned), ..Products::default() };
-        self.owned.fill(0);
+        if !self.owned.is_empty() {
+            self.owned.fill(0);
+        }
     }
 
     fn started(&self) -> u64 {

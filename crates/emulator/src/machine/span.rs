@@ -1,52 +1,103 @@
 //! The addresses of a warp's access, and how its elements move between memory and registers when all lie in one page.
+//!
+//! What a lane accesses is some words in a row; those of all lanes are turned from words of lanes to lanes of words.
 
 // Loops over lanes by index are what LLVM vectorises across several planes.
 #![allow(clippy::needless_range_loop)]
 
 use crate::lanes::{FULL, LANES, Raw, Registers, put, spread};
-use crate::memory::{Flat, POISON_WORD, Page};
+use crate::memory::{Flat, Page};
 use crate::program::Access;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The addresses of an access, with what the fast paths must know of them.
 pub(super) struct Span {
-    /// By lane; those of inactive lanes are the first active one's.
-    pub addresses: [u64; LANES],
+    /// Of the first active lane.
+    pub base: u64,
+    /// From there to each lane; 0 for inactive lanes.
+    offsets: [u32; LANES],
     pub least: u64,
     pub greatest: u64,
-    /// Whether each is aligned to the size of the access.
-    pub aligned: bool,
+    /// Whether each is aligned to the size of the access, and all are within two GiB.
+    pub regular: bool,
     /// Whether the lanes are all active and lie side by side in order.
     pub unit_stride: bool,
 }
 
+/// The numbers of the lanes.
+const NUMBERS: [u32; LANES] = {
+    let mut numbers = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        numbers[lane] = lane as u32;
+        lane += 1;
+    }
+    numbers
+};
+
 impl Span {
     #[inline(always)]
-    pub(super) fn new(mut addresses: [u64; LANES], mask: u32, bytes: usize) -> Span {
-        if mask != FULL {
-            let first = addresses[mask.trailing_zeros() as usize % LANES];
-            let lanes = spread(mask);
+    pub(super) fn of(r: &Registers, a: &Access, mask: u32) -> Span {
+        let bytes = u32::from(a.width) * u32::from(a.count);
+        let first = mask.trailing_zeros() as usize % LANES;
+        let mut offsets = [0; LANES];
+        let (base, mut far) = if a.address_wide {
+            let plane = &r.r64[a.address as usize];
+            let base = plane[first];
+            let mut far = 0;
             for l in 0..LANES {
-                addresses[l] = u64::blend(lanes[l], addresses[l], first);
+                let offset = plane[l].wrapping_sub(base);
+                offsets[l] = offset as u32;
+                far |= offset.wrapping_add(1 << 31);
+            }
+            (base.wrapping_add(a.offset as i64 as u64), far >> 32 != 0)
+        } else {
+            let plane = &r.r32[a.address as usize];
+            let base = plane[first].wrapping_add(a.offset as u32);
+            let mut far = 0;
+            for l in 0..LANES {
+                let address = plane[l].wrapping_add(a.offset as u32);
+                offsets[l] = address.wrapping_sub(base);
+                far |= address | base;
+            }
+            (base.into(), far >> 31 != 0)
+        };
+        if mask != FULL {
+            let lanes = spread(mask);
+            // What inactive lanes hold must not count.
+            far = false;
+            for l in 0..LANES {
+                offsets[l] &= lanes[l];
+            }
+            let plane = addresses(r, a.address, a.address_wide, a.offset);
+            for lane in crate::lanes::each(mask) {
+                far |= plane[lane].wrapping_sub(base).wrapping_add(1 << 31) >> 32 != 0;
             }
         }
-        let base = addresses[0];
         let (mut off, mut low) = (0, 0);
+        let shift = bytes.trailing_zeros() & 31;
         for l in 0..LANES {
-            off |= addresses[l] ^ base.wrapping_add((l * bytes) as u64);
-            low |= addresses[l];
+            off |= offsets[l] ^ (NUMBERS[l] << shift);
+            low |= offsets[l];
         }
         let unit_stride = off == 0 && mask == FULL;
-        let (mut least, mut greatest) = (base, base);
-        if unit_stride {
-            greatest = addresses[LANES - 1];
-        } else {
-            for address in addresses {
-                least = least.min(address);
-                greatest = greatest.max(address);
+        let (mut least, mut greatest) = (0, (bytes * 31) as i32);
+        if !unit_stride {
+            greatest = 0;
+            for l in 0..LANES {
+                least = least.min(offsets[l] as i32);
+                greatest = greatest.max(offsets[l] as i32);
             }
         }
-        Span { addresses, least, greatest, aligned: low & (bytes as u64 - 1) == 0, unit_stride }
+        let [least, greatest] = [least, greatest].map(|x| base.wrapping_add(x as i64 as u64));
+        let regular = (u64::from(low) | base) & u64::from(bytes - 1) == 0 && !far;
+        Span { base, offsets, least, greatest, regular, unit_stride }
+    }
+
+    /// The first byte of a lane in memory that starts at `start`.
+    #[inline(always)]
+    pub(super) fn at(&self, lane: usize, start: u64) -> usize {
+        (self.base.wrapping_sub(start) as u32).wrapping_add(self.offsets[lane]) as usize
     }
 }
 
@@ -68,156 +119,172 @@ pub(super) fn addresses(r: &Registers, plane: u16, wide: bool, offset: i32) -> [
     t
 }
 
+/// Words of each lane.
+type Lanes<const N: usize> = [[u32; N]; LANES];
+
 /// Memory as words, wherever it is.
 pub(super) trait Words {
-    fn word(&self, index: usize) -> u32;
+    fn read<const N: usize>(&self, index: usize) -> [u32; N];
 }
 
 impl Words for &Page {
     #[inline(always)]
-    fn word(&self, index: usize) -> u32 {
-        self.words[index].load(Relaxed)
+    fn read<const N: usize>(&self, index: usize) -> [u32; N] {
+        let words = &self.words[index..index + N];
+        let mut t = [0; N];
+        for n in 0..N {
+            t[n] = words[n].load(Relaxed);
+        }
+        t
     }
 }
 
 impl Words for &Flat {
     #[inline(always)]
-    fn word(&self, index: usize) -> u32 {
-        self.words[index]
+    fn read<const N: usize>(&self, index: usize) -> [u32; N] {
+        let mut t = [0; N];
+        t.copy_from_slice(&self.words[index..index + N]);
+        t
     }
 }
 
-/// Reads `N` words of each lane, all in a row, into `N` registers.
+/// Loads what all lanes want from memory that starts at `start`.
 #[inline(always)]
-fn read_row<const N: usize>(r: &mut Registers, list: &[u32], words: impl Iterator<Item = u32>) {
-    let mut words = words;
-    let mut t = [[0; LANES]; N];
-    for l in 0..LANES {
-        for register in &mut t {
-            register[l] = words.next().unwrap_or(POISON_WORD);
+pub(super) fn gather<W: Words>(r: &mut Registers, list: &[u32], a: &Access, mask: u32, words: W, s: &Span, start: u64) {
+    match a.width as usize * a.count as usize {
+        4 => unpack(r, list, a, mask, &gathered::<1>(words, s, start)),
+        8 => unpack(r, list, a, mask, &gathered::<2>(words, s, start)),
+        16 => unpack(r, list, a, mask, &gathered::<4>(words, s, start)),
+        32 => unpack(r, list, a, mask, &gathered::<8>(words, s, start)),
+        _ => {
+            // Less than a word: its place in it differs by lane.
+            let mut t = [[0]; LANES];
+            for l in 0..LANES {
+                let byte = s.at(l, start);
+                t[l] = [words.read::<1>(byte / 4)[0] >> (8 * (byte & 3))];
+            }
+            unpack(r, list, a, mask, &t);
         }
     }
-    for (register, values) in list.iter().zip(&t) {
-        *u32::plane_mut(r, *register as u16) = *values;
+}
+
+#[inline(always)]
+fn gathered<const N: usize>(words: impl Words, s: &Span, start: u64) -> Lanes<N> {
+    if s.least == s.greatest {
+        return [words.read((s.least - start) as usize / 4); LANES];
+    }
+    let mut t = [[0; N]; LANES];
+    for l in 0..LANES {
+        t[l] = words.read(s.at(l, start) / 4);
+    }
+    t
+}
+
+/// Writes what lanes have loaded to the data registers.
+#[inline(always)]
+fn unpack<const N: usize>(r: &mut Registers, list: &[u32], a: &Access, mask: u32, t: &Lanes<N>) {
+    match (a.width, a.wide) {
+        (4, false) if list.len() == N => {
+            let mut planes = [[0; LANES]; N];
+            for l in 0..LANES {
+                for e in 0..N {
+                    planes[e][l] = t[l][e];
+                }
+            }
+            for e in 0..N {
+                put(r, list[e] as u16, mask, &planes[e]);
+            }
+        }
+        (8, _) => {
+            for (e, register) in list.iter().enumerate().take(N / 2) {
+                let mut plane = [0; LANES];
+                for l in 0..LANES {
+                    plane[l] = u64::from(t[l][2 * e]) | u64::from(t[l][2 * e + 1]) << 32;
+                }
+                put(r, *register as u16, mask, &plane);
+            }
+        }
+        (width, wide) => {
+            let width = u32::from(width);
+            for (e, register) in (0..).zip(list) {
+                let (word, shift) = ((e * width / 4) as usize % N, 8 * (e * width % 4));
+                let mut plane = [0; LANES];
+                for l in 0..LANES {
+                    plane[l] = extend(t[l][word] >> shift, width, a.signed);
+                }
+                if wide {
+                    // A signed value is extended to all of the register.
+                    let plane = plane.map(|x| if a.signed { x as i32 as i64 as u64 } else { x.into() });
+                    put(r, *register as u16, mask, &plane);
+                } else {
+                    put(r, *register as u16, mask, &plane);
+                }
+            }
+        }
     }
 }
 
-/// The same for half words.
+/// Loads lanes that lie side by side from a page, where that has a path of its own; false when not.
 #[inline(always)]
-fn read_halves(r: &mut Registers, register: u32, signed: bool, words: impl Iterator<Item = u32>) {
+pub(super) fn load_row(r: &mut Registers, list: &[u32], a: &Access, page: &Page, first: usize) -> bool {
+    match (a.wide, a.width, a.count) {
+        (false, 4, 1) => read_row::<1>(r, list, page, first / 4),
+        (false, 4, 2) => read_row::<2>(r, list, page, first / 4),
+        (false, 4, 4) => read_row::<4>(r, list, page, first / 4),
+        (false, 2, 1) if first.is_multiple_of(4) => {
+            let halves = page.words[first / 4..first / 4 + LANES / 2].iter().map(|w| w.load(Relaxed));
+            unpack_halves(r, list[0], a.signed, halves);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The same from shared memory.
+#[inline(always)]
+pub(super) fn load_flat_row(r: &mut Registers, list: &[u32], a: &Access, flat: &Flat, first: usize) -> bool {
+    let words = &flat.words[first / 4..];
+    macro_rules! row {
+        ($n:literal) => {{
+            let Some(t) = words.as_chunks::<$n>().0.first_chunk() else { return false };
+            unpack::<$n>(r, list, a, FULL, t);
+        }};
+    }
+    match a.width as usize * a.count as usize {
+        4 => row!(1),
+        8 => row!(2),
+        16 => row!(4),
+        2 if !a.wide && first.is_multiple_of(4) => {
+            unpack_halves(r, list[0], a.signed, words[..LANES / 2].iter().copied());
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Reads `N` words of each lane into `N` registers; false when those are not different ones. Word by word: a page is
+/// shared between threads, and an atomic load is one of a word.
+#[inline(always)]
+fn read_row<const N: usize>(r: &mut Registers, list: &[u32], page: &Page, first: usize) -> bool {
+    let Some(list) = list.first_chunk::<N>() else { return false };
+    let Ok(mut planes) = r.r32.get_disjoint_mut(list.map(|n| n as usize)) else { return false };
+    let (words, _) = page.words[first..first + N * LANES].as_chunks::<N>();
+    for (l, words) in words.iter().enumerate().take(LANES) {
+        for (plane, word) in planes.iter_mut().zip(words) {
+            plane[l] = word.load(Relaxed);
+        }
+    }
+    true
+}
+
+#[inline(always)]
+fn unpack_halves(r: &mut Registers, register: u32, signed: bool, words: impl Iterator<Item = u32>) {
     let mut t = [0; LANES];
     for (pair, word) in t.chunks_exact_mut(2).zip(words) {
         pair[0] = extend(word, 2, signed);
         pair[1] = extend(word >> 16, 2, signed);
     }
     *u32::plane_mut(r, register as u16) = t;
-}
-
-/// Hands over `N` words of each lane, all in a row.
-#[inline(always)]
-fn write_row<const N: usize>(r: &Registers, list: &[u32], mut put: impl FnMut(u32)) {
-    let planes: [&[u32; LANES]; N] = std::array::from_fn(|e| u32::plane(r, list[e] as u16));
-    for l in 0..LANES {
-        for plane in planes {
-            put(plane[l]);
-        }
-    }
-}
-
-/// The shapes of access that have a path of their own when all lanes lie side by side.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Row {
-    Words(u8),
-    Halves,
-    Other,
-}
-
-impl Row {
-    #[inline(always)]
-    pub(super) fn of(a: &Access, span: &Span) -> Row {
-        match (span.unit_stride, a.wide, a.width, a.count) {
-            (true, false, 4, n @ (1 | 2 | 4)) => Row::Words(n),
-            (true, false, 2, 1) if span.least.is_multiple_of(4) => Row::Halves,
-            _ => Row::Other,
-        }
-    }
-}
-
-/// Loads a row. `words` starts at the first lane's.
-#[inline(always)]
-pub(super) fn load_row(r: &mut Registers, list: &[u32], a: &Access, row: Row, words: impl Iterator<Item = u32>) {
-    match row {
-        Row::Words(1) => read_row::<1>(r, list, words),
-        Row::Words(2) => read_row::<2>(r, list, words),
-        Row::Words(_) => read_row::<4>(r, list, words),
-        _ => read_halves(r, list[0], a.signed, words),
-    }
-}
-
-/// Stores a row, word by word in order.
-#[inline(always)]
-pub(super) fn store_row(r: &Registers, list: &[u32], row: Row, mut put: impl FnMut(u32)) {
-    match row {
-        Row::Words(1) => write_row::<1>(r, list, put),
-        Row::Words(2) => write_row::<2>(r, list, put),
-        Row::Words(_) => write_row::<4>(r, list, put),
-        _ => {
-            let data = u32::plane(r, list[0] as u16);
-            data.chunks_exact(2).for_each(|pair| put((pair[0] & 0xffff) | pair[1] << 16));
-        }
-    }
-}
-
-/// Reads the elements of every lane at `offsets` and writes them to the data registers.
-#[inline(always)]
-pub(super) fn gather<W: Words>(
-    r: &mut Registers,
-    list: &[u32],
-    a: &Access,
-    mask: u32,
-    words: W,
-    span: &Span,
-    start: u64,
-) {
-    let mut at = [0u32; LANES];
-    for l in 0..LANES {
-        at[l] = span.addresses[l].wrapping_sub(start) as u32;
-    }
-    for (e, register) in list.iter().enumerate() {
-        let register = *register as u16;
-        match (a.width, a.wide) {
-            (4, false) => {
-                let mut t = [0; LANES];
-                for l in 0..LANES {
-                    t[l] = words.word(at[l] as usize / 4 + e);
-                }
-                put(r, register, mask, &t);
-            }
-            (8, _) => {
-                let mut t = [0; LANES];
-                for l in 0..LANES {
-                    let i = at[l] as usize / 4 + 2 * e;
-                    t[l] = u64::from(words.word(i)) | u64::from(words.word(i + 1)) << 32;
-                }
-                put(r, register, mask, &t);
-            }
-            (width, wide) => {
-                let mut t = [0; LANES];
-                let width = u32::from(width);
-                for l in 0..LANES {
-                    let byte = at[l] + e as u32 * width;
-                    t[l] = extend(words.word(byte as usize / 4) >> (8 * (byte & 3)), width, a.signed);
-                }
-                if wide {
-                    // A signed value is extended to all of the register.
-                    let t = t.map(|x| if a.signed { x as i32 as i64 as u64 } else { x.into() });
-                    put(r, register, mask, &t);
-                } else {
-                    put(r, register, mask, &t);
-                }
-            }
-        }
-    }
 }
 
 /// The low bytes of a word as a 32-bit value.
@@ -227,17 +294,124 @@ pub(super) fn extend(x: u32, width: u32, signed: bool) -> u32 {
     if signed { (((x << drop) as i32) >> drop) as u32 } else { (x << drop) >> drop }
 }
 
-/// Word `k` of what a lane stores, for accesses of at least a word.
+/// Stores lanes that lie side by side to a page, where that has a path of its own; false when not.
 #[inline(always)]
-pub(super) fn word_of(r: &Registers, list: &[u32], a: &Access, k: usize, lane: usize) -> u32 {
-    let element = |e: usize| -> u64 {
-        let register = list[e] as usize;
-        if a.wide { r.r64[register][lane] } else { r.r32[register][lane].into() }
-    };
-    match a.width {
-        8 => (element(k / 2) >> (32 * (k % 2))) as u32,
-        4 => element(k) as u32,
-        2 => (element(2 * k) as u32 & 0xffff) | (element(2 * k + 1) as u32) << 16,
-        _ => (0..4).fold(0, |w, i| w | (element(4 * k + i) as u32 & 0xff) << (8 * i)),
+pub(super) fn store_row(r: &Registers, list: &[u32], a: &Access, page: &Page, first: usize) -> bool {
+    match (a.wide, a.width, a.count) {
+        (false, 4, 1) => write_row::<1>(r, list, page, first / 4),
+        (false, 4, 2) => write_row::<2>(r, list, page, first / 4),
+        (false, 4, 4) => write_row::<4>(r, list, page, first / 4),
+        _ => false,
     }
+}
+
+#[inline(always)]
+fn write_row<const N: usize>(r: &Registers, list: &[u32], page: &Page, first: usize) -> bool {
+    let Some(list) = list.first_chunk::<N>() else { return false };
+    let planes = list.map(|n| u32::plane(r, n as u16));
+    let (words, _) = page.words[first..first + N * LANES].as_chunks::<N>();
+    for (l, words) in words.iter().enumerate().take(LANES) {
+        for (plane, word) in planes.iter().zip(words) {
+            word.store(plane[l], Relaxed);
+        }
+    }
+    true
+}
+
+/// Where lanes store their words, one after the other.
+pub(super) trait Sink {
+    fn write<const N: usize>(&mut self, index: usize, words: &[u32; N]);
+}
+
+impl Sink for &Page {
+    #[inline(always)]
+    fn write<const N: usize>(&mut self, index: usize, words: &[u32; N]) {
+        for (to, word) in self.words[index..index + N].iter().zip(words) {
+            to.store(*word, Relaxed);
+        }
+    }
+}
+
+impl Sink for &mut Flat {
+    #[inline(always)]
+    fn write<const N: usize>(&mut self, index: usize, words: &[u32; N]) {
+        self.words[index..index + N].copy_from_slice(words);
+    }
+}
+
+/// Stores what lanes have, in memory that starts at `start`; false where that is less than a word each.
+#[inline(always)]
+pub(super) fn scatter(
+    r: &Registers,
+    list: &[u32],
+    a: &Access,
+    mask: u32,
+    mut to: impl Sink,
+    s: &Span,
+    start: u64,
+) -> bool {
+    macro_rules! store {
+        ($n:literal) => {{
+            let t = packed::<$n>(r, list, a);
+            if mask == FULL {
+                for l in 0..LANES {
+                    to.write(s.at(l, start) / 4, &t[l]);
+                }
+            } else {
+                crate::lanes::each(mask).for_each(|l| to.write(s.at(l, start) / 4, &t[l]));
+            }
+        }};
+    }
+    match a.width as usize * a.count as usize {
+        4 => store!(1),
+        8 => store!(2),
+        16 => store!(4),
+        32 => store!(8),
+        2 if s.unit_stride && (s.least - start).is_multiple_of(4) => {
+            let data = u32::plane(r, list[0] as u16);
+            for (n, pair) in data.chunks_exact(2).enumerate() {
+                to.write((s.least - start) as usize / 4 + n, &[(pair[0] & 0xffff) | pair[1] << 16]);
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// The words that each lane stores.
+#[inline(always)]
+fn packed<const N: usize>(r: &Registers, list: &[u32], a: &Access) -> Lanes<N> {
+    let mut t = [[0; N]; LANES];
+    match (a.width, a.wide) {
+        (4, false) if list.len() == N => {
+            let planes: [&[u32; LANES]; N] = std::array::from_fn(|e| u32::plane(r, list[e] as u16));
+            for l in 0..LANES {
+                for e in 0..N {
+                    t[l][e] = planes[e][l];
+                }
+            }
+        }
+        (8, _) => {
+            for (e, register) in list.iter().enumerate().take(N / 2) {
+                let plane = u64::plane(r, *register as u16);
+                for l in 0..LANES {
+                    t[l][2 * e] = plane[l] as u32;
+                    t[l][2 * e + 1] = (plane[l] >> 32) as u32;
+                }
+            }
+        }
+        (width, wide) => {
+            let width = u32::from(width);
+            let kept = u32::MAX >> (32 - 8 * width);
+            for (e, register) in (0..).zip(list) {
+                let (word, shift) = ((e * width / 4) as usize % N, 8 * (e * width % 4));
+                for l in 0..LANES {
+                    let register = *register as usize;
+                    let x = if wide { r.r64[register][l] as u32 } else { r.r32[register][l] };
+                    t[l][word] |= (x & kept) << shift;
+                }
+            }
+        }
+    }
+    t
 }

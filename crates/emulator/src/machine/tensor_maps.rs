@@ -1,14 +1,16 @@
 //! Changes of tensor maps by kernels.
 
+use super::arrive::Actor;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
+use super::races::Deed;
 use super::span::addresses;
 use super::warp::Warp;
 use crate::finding::{AccessKind, FindingKind};
-use crate::lanes::each;
-use crate::memory::DevicePointer;
-use crate::program::{Address, MapChange, MapField, Space};
+use crate::lanes::{LANES, each};
+use crate::memory::{DevicePointer, Touch};
+use crate::program::{Address, MapChange, MapField, Scope, Semantics, Space};
 use crate::tensor_map::{Fill, Swizzle, TensorMap};
 use warpsmith_types::DType;
 
@@ -64,6 +66,7 @@ impl Warp {
                 true => self.registers.r64[c.value as usize][lane],
                 false => self.registers.r32[c.value as usize][lane].into(),
             };
+            self.note_map(core, peers, (c.space, at), (1 << lane, TensorMap::BYTES as u32), pc, true);
             let Some(bytes) = self.map_bytes(core, peers, (c.space, at[lane]), lane, pc, None) else { continue };
             let mut complaint = String::new();
             match TensorMap::parse(&bytes) {
@@ -86,15 +89,53 @@ impl Warp {
         &mut self,
         core: &mut Core<'_>,
         peers: &mut Peers,
-        (to, from): (Address, Address),
+        (to, from, scope): (Address, Address, Scope),
         active: u32,
         pc: u32,
     ) {
         let Some(lane) = each(active).next() else { return };
         let at = |a: Address| addresses(&self.registers, a.plane, a.wide, a.offset)[lane];
         let (to, from) = (at(to), at(from));
+        // Each lane copies a word of it.
+        let words = |base: u64| std::array::from_fn(|lane| base + 4 * lane as u64);
+        self.note_map(core, peers, (Space::Shared, words(from)), (active, 4), pc, false);
+        self.note_map(core, peers, (Space::Global, words(to)), (active, 4), pc, true);
+        core.publish_map(peers, to, Actor { warp: self.index, lane: lane as u32, pc }, scope);
         if let Some(bytes) = self.map_bytes(core, peers, (Space::Shared, from), lane, pc, None) {
             self.map_bytes(core, peers, (Space::Global, to), lane, pc, Some(&bytes));
+        }
+    }
+
+    /// `fence.proxy.tensormap::generic.acquire`.
+    pub(super) fn acquire_map(
+        &self,
+        core: &mut Core<'_>,
+        peers: &Peers,
+        (a, scope): (Address, Scope),
+        active: u32,
+        pc: u32,
+    ) {
+        let at = addresses(&self.registers, a.plane, a.wide, a.offset);
+        for lane in each(active) {
+            core.acquire_map(peers, at[lane], Actor { warp: self.index, lane: lane as u32, pc }, scope);
+        }
+    }
+
+    /// Notes what lanes do to a record, for races.
+    fn note_map(
+        &self,
+        core: &mut Core<'_>,
+        peers: &mut Peers,
+        (space, addresses): (Space, [u64; LANES]),
+        (mask, bytes): (u32, u32),
+        pc: u32,
+        writes: bool,
+    ) {
+        if core.races {
+            let touch = Touch { writes, strong: None, constant: false, asynchronous: false };
+            let kind = if writes { AccessKind::Store } else { AccessKind::Load };
+            let (warp, live, order, addresses) = (self.index, self.live, Semantics::default(), &addresses);
+            core.note(peers, &Deed { warp, mask, pc, kind, space, addresses, bytes, touch, order, live, value: 0 });
         }
     }
 

@@ -140,7 +140,9 @@ impl Warp {
         self.live = if left >= LANES as u32 { FULL } else { (1 << left) - 1 };
         self.groups.clear();
         self.groups.push(Group { pc: core.program.entry, mask: self.live, state: State::Ready, ran: 0 });
-        self.written.fill(0);
+        if !self.written.is_empty() {
+            self.written.fill(0);
+        }
         if self.local.len() > 0 {
             self.local.clear();
         }

@@ -5,9 +5,11 @@
 //! byte by byte stays one cell; one whose bytes have different histories is split into bytes.
 
 mod group;
+mod lanes;
 mod sets;
 
 pub(crate) use group::{Group, Order, Stretch, Touch};
+pub(crate) use lanes::LaneWords;
 
 use crate::simd::Simd;
 use rustc_hash::FxHashMap;
@@ -48,6 +50,8 @@ pub(crate) struct Shadow {
     /// Whether any write, any read was noted since everything was forgotten.
     wrote: bool,
     was_read: bool,
+    /// What was written since then lies between these bytes.
+    written: (u32, u32),
     simd: Option<Simd>,
     launch: u64,
 }
@@ -78,7 +82,7 @@ impl Shadow {
         self.sets.clear();
         self.unions.clear();
         self.pending = 0;
-        (self.wrote, self.was_read) = (false, false);
+        (self.wrote, self.was_read, self.written) = (false, false, (u32::MAX, 0));
         if self.first.max(self.first_set) > NUMBERS / 2 {
             self.writes.fill(0);
             self.reads.fill(0);
@@ -125,6 +129,11 @@ impl Shadow {
         }
     }
 
+    /// The accesses that are not forgotten.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter()
+    }
+
     fn get(&self, number: u32) -> Option<&Group> {
         self.groups.get(number.checked_sub(self.first + 1)? as usize)
     }
@@ -143,12 +152,14 @@ impl Shadow {
         // What is known of the last group and set that was looked at.
         let mut known = Known::default();
         let Some(touch) = self.get(number).map(|g| g.touch) else { return };
+        self.spread_written(touch.writes, s.offset, end);
         if self.fresh(number, s, touch.writes) {
             return;
         }
         self.wrote |= touch.writes;
         self.was_read |= !touch.writes;
         let mut word = s.offset / 4;
+        let mut last = None;
         while 4 * word < end {
             let (from, to) = ((4 * word).max(s.offset), (4 * word + 4).min(end));
             let at = word as usize;
@@ -173,12 +184,39 @@ impl Shadow {
                 let lane = lane_at(from);
                 let lanes = if s.stride > 0 && s.stride < 4 { 4 / s.stride } else { 1 };
                 let cells = (self.writes[at], self.reads[at]);
-                (self.writes[at], self.reads[at]) =
-                    self.step((number, lane, lanes), cells, touch, &mut known, judge, &mut |g, a, b| {
-                        race(g, a, b, from)
-                    });
+                // Words of one lane with one history have one future.
+                let new = match last {
+                    Some((l, old, new)) if (l, old) == (lane, cells) => new,
+                    _ => self.step((number, lane, lanes), cells, touch, &mut known, judge, &mut |g, a, b| {
+                        race(g, a, b, from);
+                    }),
+                };
+                last = Some((lane, cells, new));
+                if s.stride == 0 {
+                    let rest = at..((end / 4) as usize).min(self.writes.len());
+                    let pairs = self.writes[rest.clone()].iter().zip(&self.reads[rest]);
+                    let alike = pairs.take_while(|(write, read)| (**write, **read) == cells).count();
+                    self.writes[at..at + alike].fill(new.0);
+                    self.reads[at..at + alike].fill(new.1);
+                    word += alike as u32;
+                    continue;
+                }
+                (self.writes[at], self.reads[at]) = new;
             }
             word += 1;
+        }
+    }
+
+    /// Whether anything between two bytes may have been written since everything was forgotten.
+    #[inline(always)]
+    pub(crate) fn was_written(&self, start: u32, end: u32) -> bool {
+        self.wrote && start < self.written.1 && self.written.0 < end
+    }
+
+    #[inline(always)]
+    fn spread_written(&mut self, writes: bool, start: u32, end: u32) {
+        if writes {
+            self.written = (self.written.0.min(start), self.written.1.max(end));
         }
     }
 

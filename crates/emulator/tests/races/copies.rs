@@ -171,3 +171,30 @@ fn rows_of_odd_length_share_words() {
     // One byte too far.
     racy("", &body.replace("%r2, 33", "%r2, 32"), 8, 33, "nothing orders");
 }
+
+#[test]
+fn stores_of_copies_write_until_the_wait() {
+    let store = |wait: &str| {
+        format!(
+            "
+            mov.u32 %r3, tile;
+            shl.b32 %r4, %r1, 2;
+            add.u32 %r4, %r3, %r4;
+            st.shared.u32 [%r4], %r1;
+            fence.proxy.async.shared::cta;
+            bar.sync 0;
+            setp.ne.u32 %p1, %r1, 0;
+            @%p1 bra END;
+            cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3], 128;
+            cp.async.bulk.commit_group;
+            {wait}
+            ld.global.u32 %r5, [%rd1+16];
+            cp.async.bulk.wait_group.read 0;
+        END:"
+        )
+    };
+    ordered(TILE, &store("cp.async.bulk.wait_group 0;"), 1, 32);
+    for wait in ["", "cp.async.bulk.wait_group 1;", "cp.async.bulk.wait_group.read 0;"] {
+        racy(TILE, &store(wait), 1, 32, "no `cp.async.bulk.wait_group` comes between");
+    }
+}

@@ -5,7 +5,8 @@ use super::print::{Prints, VPRINTF};
 use super::{LowerOptions, types};
 use crate::kernel::{Kernel, LocationId, RegisterId, Value};
 use crate::types::Type;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 use warpsmith_ptx as ptx;
 use warpsmith_ptx::{
     Function, Immediate, Instruction, Label, LabelId, Modifier, Opcode, Operand, Statement, Symbol, Variable,
@@ -45,6 +46,8 @@ pub(super) struct Builder {
     /// The PTX register of each mutable register, once it is named.
     mutable: Vec<Option<ptx::RegisterId>>,
     mutable_types: Vec<Type>,
+    /// Accumulators, by first register and length.
+    accumulators: FxHashMap<(u32, u32), Arc<[Operand]>>,
     /// Registers so far, by class.
     counts: [u32; 6],
     /// Those of inline PTX.
@@ -60,8 +63,10 @@ impl Builder {
         let mut names = Names::default();
         names.unique(&kernel.name);
         names.unique(VPRINTF);
+        let mut function = Function::entry(kernel.name.clone());
+        function.body.reserve(kernel.len());
         Builder {
-            function: Function::entry(kernel.name.clone()),
+            function,
             names,
             lines: Lines::new(options.line_info),
             globals: vec![],
@@ -71,6 +76,7 @@ impl Builder {
             values: vec![Held::Nowhere; kernel.values.len()],
             mutable: vec![None; kernel.registers.len()],
             mutable_types: kernel.registers.clone(),
+            accumulators: FxHashMap::default(),
             counts: [0; 6],
             inline_registers: 0,
             loops: vec![],
@@ -137,6 +143,18 @@ impl Builder {
                 register
             }
         }
+    }
+
+    /// The PTX registers of mutable registers, one after another.
+    pub(super) fn mutables(&mut self, first: RegisterId, count: u32) -> Arc<[Operand]> {
+        let key = (first.0, count);
+        if let Some(known) = self.accumulators.get(&key) {
+            return known.clone();
+        }
+        let all = first.0..first.0 + count;
+        let made: Arc<[Operand]> = all.map(|r| self.mutable(RegisterId(r)).into_operand()).collect();
+        self.accumulators.insert(key, made.clone());
+        made
     }
 
     /// A value as an operand: an immediate where PTX has one of its type.

@@ -80,7 +80,7 @@ impl Lowering<'_> {
         }
         let zero = self.out.register(Type::U16);
         self.out.set_constant(zero, Type::U16, 0);
-        let halves = Operand::Vector(vec![zero.into_operand(), x.into_operand()]);
+        let halves = Operand::Vector([zero.into_operand(), x.into_operand()].into());
         self.out.emit(O::Mov, [T::B32], [d.into_operand(), halves]);
     }
 

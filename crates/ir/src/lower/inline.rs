@@ -4,6 +4,7 @@ use super::{LowerError, Lowering};
 use crate::inline::Inline;
 use crate::kernel::Inst;
 use smallvec::SmallVec;
+use std::sync::Arc;
 use warpsmith_ptx::{Base, Instruction, LabelId, Operand, RegisterId, Statement};
 
 /// What registers and labels of the text are in the kernel.
@@ -61,7 +62,7 @@ impl Names {
         match operand {
             Operand::Register(r) | Operand::Not(r) => *r = self.register(*r),
             Operand::Label(l) => *l = self.label(*l),
-            Operand::Vector(parts) => parts.iter_mut().for_each(|p| self.operand(p)),
+            Operand::Vector(parts) => Arc::make_mut(parts).iter_mut().for_each(|p| self.operand(p)),
             Operand::Pair(a, b) => {
                 self.operand(a);
                 self.operand(b);

@@ -18,7 +18,7 @@ impl Lowering<'_> {
         let mut instruction = Instruction::new(machine.opcode, machine.modifiers.iter().copied(), []);
         let mut after = vec![];
         for (slot, planned) in machine.operands.iter().zip(plan) {
-            let literal = planned.literal.filter(|_| !matches!(slot, Slot::Vector(_)));
+            let literal = planned.literal.filter(|_| !matches!(slot, Slot::Vector(_) | Slot::Registers(..)));
             let place = operand(slot, &mut Real { out: &mut self.out, inst, literal });
             let place = if planned.byte { self.byte(place, planned.role, &mut after) } else { place };
             instruction.operands.push(place);
@@ -126,6 +126,7 @@ fn kinds(machine: &Machine) -> Option<SmallVec<[Kind; 6]>> {
         slot if register(slot) => Some(Kind::Register),
         Slot::Immediate(_) => Some(Kind::Immediate),
         Slot::Address { coordinates, .. } if coordinates.is_empty() => Some(Kind::Address),
+        Slot::Registers(_, count) => Some(Kind::Vector(*count as usize)),
         Slot::Vector(parts) if parts.iter().all(register) => Some(Kind::Vector(parts.len())),
         _ => None,
     };
@@ -191,5 +192,9 @@ impl Places for Real<'_> {
 
     fn register(&mut self, id: RegisterId) -> ptx::RegisterId {
         self.out.mutable(id)
+    }
+
+    fn registers(&mut self, first: RegisterId, count: u32) -> Operand {
+        Operand::Vector(self.out.mutables(first, count))
     }
 }

@@ -173,6 +173,6 @@ impl Lowering<'_> {
 fn many(mut operands: Vec<Operand>) -> Operand {
     match operands.len() {
         1 => operands.remove(0),
-        _ => Operand::Vector(operands),
+        _ => Operand::Vector(operands.into()),
     }
 }

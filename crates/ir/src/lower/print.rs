@@ -43,9 +43,9 @@ impl Lowering<'_> {
             self.out.emit(O::St, [Modifier::from(W::Param), T::B64.into()], [to, generic]);
         }
         let symbol = |s| Operand::Symbol(s, 0);
-        let passed = Operand::Vector(vec![symbol(first), symbol(second)]);
+        let passed = Operand::Vector([symbol(first), symbol(second)].into());
         let function = symbol(Symbol::Function(0));
-        self.out.push(Instruction::new(O::Call, [], [Operand::Vector(vec![symbol(result)]), function, passed]));
+        self.out.push(Instruction::new(O::Call, [], [Operand::Vector([symbol(result)].into()), function, passed]));
     }
 
     pub(super) fn trap(&mut self) {

@@ -7,16 +7,16 @@
 //! `[(base + wide(i) · 4) + 64]` where the numbers are known to be too small for that.
 
 use super::bounds::Counters;
-use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
+use super::rewrite::{Outcome, Rewriter, Rule, Scratch, rewrite};
 use crate::kernel::{Block, Inst, Kernel, Value};
 use crate::op::{Binary, Op};
 use crate::types::Type;
 
 /// Folds constants of a verified kernel into offsets. What computed them is left behind, for
 /// [`Pass::Dead`](super::Pass::Dead); bases that became equal are for [`Pass::Number`](super::Pass::Number) to merge.
-pub(super) fn address(kernel: &mut Kernel) {
+pub(super) fn address(kernel: &mut Kernel, scratch: &mut Scratch) {
     if computes(&kernel.body, &mut vec![false; kernel.values.len()]) {
-        rewrite(kernel, &mut Address::default());
+        rewrite(kernel, scratch, &mut Address::default());
     }
 }
 

@@ -3,19 +3,19 @@
 //! It rounds once where the kernel rounded twice, so it changes results; where this happens is thus fixed here and not
 //! left to `ptxas`. Of a sum of two products the left one is fused.
 
-use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
+use super::rewrite::{Outcome, Rewriter, Rule, Scratch, rewrite};
 use crate::kernel::{Block, Inst, Kernel, Value};
 use crate::op::{Binary, Op, Unary};
 use crate::types::Type;
 use smallvec::smallvec;
 
 /// Fuses the products of a verified kernel. Those that were fused are left behind, for [`Pass::Dead`](super::Pass::Dead).
-pub(super) fn contract(kernel: &mut Kernel) {
+pub(super) fn contract(kernel: &mut Kernel, scratch: &mut Scratch) {
     let mut uses = vec![0; kernel.values.len()];
     if !count(&kernel.body, &mut uses) {
         return;
     }
-    rewrite(kernel, &mut Contract { uses });
+    rewrite(kernel, scratch, &mut Contract { uses });
 }
 
 /// Whether there is a product at all.

@@ -134,9 +134,10 @@ impl<'k> Marker<'k> {
             work.extend(node.inst.args.iter().filter_map(|v| self.defined_by[v.0 as usize]));
             match &node.inst.op {
                 Op::Get(r) => work.extend(&self.sets[r.0 as usize]),
-                Op::Machine(m) => m.each_register(|r| {
-                    let sets = &self.sets[r.0 as usize];
-                    work.extend(sets.iter().filter(|set| !live[**set]));
+                Op::Machine(m) => m.each_run(|run| {
+                    for sets in &self.sets[run] {
+                        work.extend(sets.iter().filter(|set| !live[**set]));
+                    }
                 }),
                 _ => {}
             }

@@ -5,17 +5,17 @@
 //! multiplication", 1994). A remainder is what the quotient leaves.
 
 use super::evaluate::integer;
-use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
+use super::rewrite::{Outcome, Rewriter, Rule, Scratch, rewrite};
 use crate::kernel::{Block, Inst, Kernel, Value};
 use crate::op::{Binary, Op, Unary};
 use crate::types::Type;
 
 /// Replaces the divisions of a verified kernel whose divisor is known. Whether there was one.
-pub(super) fn division(kernel: &mut Kernel) -> bool {
+pub(super) fn division(kernel: &mut Kernel, scratch: &mut Scratch) -> bool {
     let mut constants = vec![false; kernel.values.len()];
     let found = divides(&kernel.body, &mut constants);
     if found {
-        rewrite(kernel, &mut Division);
+        rewrite(kernel, scratch, &mut Division);
     }
     found
 }

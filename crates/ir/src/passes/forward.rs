@@ -44,7 +44,7 @@ impl Forward {
                         return false;
                     }
                 }
-                Op::Machine(ref machine) => machine.each_register(|r| held[r.0 as usize] = None),
+                Op::Machine(ref machine) => machine.each_run(|run| held[run].fill(None)),
                 _ => {}
             }
             let is_loop = matches!(inst.op, Op::For { .. } | Op::Loop { .. });
@@ -68,7 +68,7 @@ fn writes(block: &Block, into: &mut Vec<usize>) {
     for inst in block {
         match &inst.op {
             Op::Set(r) => into.push(r.0 as usize),
-            Op::Machine(machine) => machine.each_register(|r| into.push(r.0 as usize)),
+            Op::Machine(machine) => machine.each_run(|run| into.extend(run)),
             _ => {}
         }
         inst.op.blocks().for_each(|b| writes(b, into));

@@ -20,6 +20,7 @@ mod unroll;
 
 use crate::kernel::Kernel;
 use crate::verify::verify;
+use rewrite::Scratch;
 
 /// A pass. What a pass leaves without readers stays until [`Pass::Dead`] takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +68,8 @@ impl Pass {
         Pass::Dead,
         Pass::Contract,
         Pass::Unroll,
+        // What is written again and again, as in unrolled code, is looked at once from here on.
+        Pass::Number,
         Pass::Forward,
         // Most divisors are constants as written, so that one folding sees what comes of them.
         Pass::Division,
@@ -109,20 +112,20 @@ impl Pass {
     /// Runs it. A kernel that does not [`verify`] is left alone.
     pub fn run(self, kernel: &mut Kernel) {
         if verify(kernel).is_ok() {
-            self.apply(kernel);
+            self.apply(kernel, &mut Scratch::default());
         }
     }
 
     /// Runs it on a kernel that is known to be valid, which it stays. Whether [`Pass::Fold`] may find more after it.
-    fn apply(self, kernel: &mut Kernel) -> bool {
+    fn apply(self, kernel: &mut Kernel, scratch: &mut Scratch) -> bool {
         match self {
-            Pass::Contract => contract::contract(kernel),
+            Pass::Contract => contract::contract(kernel, scratch),
             Pass::Unroll => unroll::unroll(kernel),
-            Pass::Fold => fold::fold(kernel),
+            Pass::Fold => fold::fold(kernel, scratch),
             Pass::Forward => return forward::forward(kernel),
-            Pass::Division => return division::division(kernel),
-            Pass::Address => address::address(kernel),
-            Pass::Number => number::number(kernel),
+            Pass::Division => return division::division(kernel, scratch),
+            Pass::Address => address::address(kernel, scratch),
+            Pass::Number => number::number(kernel, scratch),
             Pass::Hoist => hoist::hoist(kernel),
             Pass::Strength => return strength::strength(kernel),
             Pass::Dead => dead::dead(kernel),
@@ -140,15 +143,15 @@ pub fn optimize(kernel: &mut Kernel) {
 
 pub(crate) fn optimize_verified(kernel: &mut Kernel) {
     // Folding looks at every instruction: again only where a pass has left something to find.
-    let mut unfolded = true;
+    let (mut unfolded, mut scratch) = (true, Scratch::default());
     for pass in Pass::ORDER {
         match pass {
             Pass::Fold if !unfolded => {}
             Pass::Fold => {
-                pass.apply(kernel);
+                pass.apply(kernel, &mut scratch);
                 unfolded = false;
             }
-            pass => unfolded |= pass.apply(kernel),
+            pass => unfolded |= pass.apply(kernel, &mut scratch),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! read-only count as operations.
 
 use super::fold::floats::has_one_nan;
-use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
+use super::rewrite::{Outcome, Rewriter, Rule, Scratch, rewrite};
 use crate::access::{Access, AccessKind};
 use crate::inline::Inline;
 use crate::kernel::{Inst, Kernel, SharedId, Value};
@@ -16,10 +16,10 @@ use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
 /// Removes repeated computations from a verified kernel.
-pub(super) fn number(kernel: &mut Kernel) {
+pub(super) fn number(kernel: &mut Kernel, scratch: &mut Scratch) {
     let count = kernel.len();
     let first = FxHashMap::with_capacity_and_hasher(count, Default::default());
-    rewrite(kernel, &mut Number { first, known: Vec::with_capacity(count), scopes: vec![] });
+    rewrite(kernel, scratch, &mut Number { first, known: Vec::with_capacity(count), scopes: vec![] });
 }
 
 struct Number {

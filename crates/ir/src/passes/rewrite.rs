@@ -26,19 +26,29 @@ pub(super) trait Rule {
     fn leave(&mut self) {}
 }
 
+/// Memory that rewrites leave to the next: of a long kernel it is megabytes, and fresh pages cost more than the walk.
+#[derive(Default)]
+pub(super) struct Scratch {
+    alias: Vec<Value>,
+    definitions: Vec<Option<Definition>>,
+    out: Block,
+}
+
 /// Rewrites a kernel by a rule.
-pub(super) fn rewrite(kernel: &mut Kernel, rule: &mut impl Rule) {
-    let body = std::mem::take(&mut kernel.body);
+pub(super) fn rewrite(kernel: &mut Kernel, scratch: &mut Scratch, rule: &mut impl Rule) {
+    let mut body = std::mem::take(&mut kernel.body);
     let values = kernel.values.len();
-    let mut rewriter = Rewriter {
-        kernel,
-        alias: (0..values as u32).map(Value).collect(),
-        definitions: (0..values).map(|_| None).collect(),
-        out: Vec::with_capacity(body.len()),
-        at: LocationId::NONE,
-    };
-    rewriter.walk(body, rule);
-    kernel.body = rewriter.out;
+    let Scratch { mut alias, mut definitions, mut out } = std::mem::take(scratch);
+    alias.extend((0..values as u32).map(Value));
+    definitions.resize_with(values, || None);
+    out.reserve(body.len());
+    let mut rewriter = Rewriter { kernel, alias, definitions, out, at: LocationId::NONE };
+    rewriter.walk(body.drain(..), rule);
+    let Rewriter { mut alias, mut definitions, out, .. } = rewriter;
+    kernel.body = out;
+    alias.clear();
+    definitions.clear();
+    *scratch = Scratch { alias, definitions, out: body };
 }
 
 /// A pure definition.
@@ -60,7 +70,7 @@ pub(super) struct Rewriter<'k> {
 }
 
 impl Rewriter<'_> {
-    fn walk(&mut self, block: Block, rule: &mut impl Rule) {
+    fn walk(&mut self, block: impl IntoIterator<Item = Inst>, rule: &mut impl Rule) {
         for mut inst in block {
             for v in &mut inst.args {
                 *v = self.alias[v.0 as usize];
@@ -91,7 +101,8 @@ impl Rewriter<'_> {
             && inst.op.is_pure()
             && let [result] = inst.results[..]
         {
-            self.definitions[result.0 as usize] = Some(Definition { op: inst.op.clone(), args: inst.args.clone() });
+            self.definitions[result.0 as usize] =
+                Some(Definition { op: inst.op.clone(), args: SmallVec::from_slice(&inst.args) });
         }
         self.out.push(inst);
     }

@@ -37,9 +37,9 @@ fn slot(slot: &Slot, inst: &Inst, f: &mut Formatter<'_>) -> fmt::Result {
         Slot::Immediate(literal) => write!(f, "{literal}"),
         Slot::Special(special) => f.write_str(special.name()),
         Slot::Sink => f.write_str("_"),
-        Slot::Vector(parts) => {
+        Slot::Vector(_) | Slot::Registers(..) => {
             f.write_str("{")?;
-            list(parts, inst, "", f)?;
+            list(&slot.parts(), inst, "", f)?;
             f.write_str("}")
         }
         Slot::Pair(a, b) => {
@@ -150,7 +150,7 @@ impl Parser {
         let mut all = SmallVec::new();
         loop {
             let slot = match self.peek() {
-                Kind::Punctuation('{') => Slot::Vector(self.scalars(values)?),
+                Kind::Punctuation('{') => Slot::vector(self.scalars(values)?),
                 Kind::Punctuation('[') => self.slot_address(values)?,
                 _ => {
                     let first = self.scalar(values)?;

@@ -88,7 +88,7 @@ impl Walk {
 
     fn machine(&mut self, inst: &Inst, machine: &Machine, written: &mut [bool]) {
         let mut settled = true;
-        machine.each_register(|r| settled &= self.reported[r.0 as usize]);
+        machine.each_run(|run| settled &= self.reported[run].iter().all(|r| *r));
         if settled {
             return;
         }
@@ -117,7 +117,9 @@ fn accumulators(block: &Block, found: &mut [bool]) {
     for inst in block {
         match &inst.op {
             Op::Machine(machine) if machine.effect() == Effect::Asynchronous => {
-                machine.each_register(|r| write(r, found));
+                machine.each_run(|run| {
+                    found.get_mut(run).into_iter().for_each(|all| all.fill(true));
+                });
             }
             op => op.blocks().for_each(|b| accumulators(b, found)),
         }

@@ -42,6 +42,14 @@ fn references(kernel: &Kernel, machine: &Machine, args: &[Type], results: &[Type
         None => missing = Some(format!("`{machine}` names {what} {i} and has {}", counts.len())),
     };
     let mut unknown = None;
+    let declared = kernel.registers.len() as u64;
+    for operand in &machine.operands {
+        if let Slot::Registers(first, count) = operand
+            && u64::from(first.0) + u64::from(*count) > declared
+        {
+            return Err(format!("`{machine}` names {count} registers from ${}, and {declared} are declared", first.0));
+        }
+    }
     machine.each_slot(|slot| match slot {
         Slot::Result(i) => count(&mut defined, *i, "result"),
         Slot::Arg(i) | Slot::Address { base: i, .. } => count(&mut read, *i, "operand"),
@@ -107,7 +115,9 @@ impl Checker<'_> {
     fn value(&self, slot: &Slot, form: &OperandForm, value: &ValueForm) -> Result<(), String> {
         let Some(expected) = value.type_in(self.probe) else { return Ok(()) };
         match slot {
-            Slot::Vector(parts) => parts.iter().try_for_each(|s| self.scalar(s, form, expected, value.wider)),
+            Slot::Vector(_) | Slot::Registers(..) => {
+                slot.parts().iter().try_for_each(|s| self.scalar(s, form, expected, value.wider))
+            }
             slot => self.scalar(slot, form, expected, value.wider),
         }
     }

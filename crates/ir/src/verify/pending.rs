@@ -193,11 +193,12 @@ impl Walk {
         // The accumulator comes first; what registers follow are A's.
         let each = |see: &mut dyn FnMut(RegisterId, Part)| {
             for (i, operand) in machine.operands.iter().take(2).enumerate() {
-                let Slot::Vector(parts) = operand else { continue };
-                for (element, slot) in parts.iter().enumerate() {
-                    let Slot::Register(r) = slot else { continue };
-                    see(*r, shape.filter(|_| i == 0).map(|shape| (shape, element as u32)));
-                }
+                let mut element = 0;
+                operand.each(&mut |slot| {
+                    let Slot::Register(r) = slot else { return };
+                    see(*r, shape.filter(|_| i == 0).map(|shape| (shape, element)));
+                    element += 1;
+                });
             }
         };
         each(&mut |r, part| {

@@ -36,7 +36,9 @@ impl Uses {
                     }
                 }
                 // An instruction may read what it names.
-                Op::Machine(machine) => machine.registers().into_iter().for_each(|r| self.see(r)),
+                Op::Machine(machine) => machine.each_run(|run| {
+                    self.read.get_mut(run).into_iter().for_each(|all| all.fill(true));
+                }),
                 op => op.blocks().for_each(|b| self.block(b)),
             }
         }

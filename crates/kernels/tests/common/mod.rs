@@ -27,6 +27,11 @@ pub fn device() -> Device {
     DEVICE.get_or_init(chosen).clone()
 }
 
+/// Whether much is to be run: on a card, unless `WARPSMITH_SHAPES=small` asks for what a checking tool gets through.
+pub fn is_large() -> bool {
+    !device().is_emulated() && std::env::var("WARPSMITH_SHAPES").map_or(true, |shapes| shapes != "small")
+}
+
 /// Random numbers that differ from run to run; `WARPSMITH_SEED` repeats a run.
 pub fn fresh() -> Random {
     static SEED: OnceLock<u64> = OnceLock::new();

@@ -1,6 +1,6 @@
 //! A function of every element, on the device of the tests.
 
-use crate::common::device;
+use crate::common::{device, is_large};
 use warpsmith_dsl::prelude::*;
 use warpsmith_dsl::{Extent, Receiver};
 use warpsmith_kernels::random::Random;
@@ -76,7 +76,7 @@ pub fn map<A: Element, B: Element>(name: &str, f: impl Fn(A) -> B + Send + Sync,
 
 /// How many random 32-bit values.
 pub fn random_count() -> usize {
-    if device().is_emulated() { 4_000 } else { 10_000_000 }
+    if is_large() { 10_000_000 } else { 4_000 }
 }
 
 /// Special floats: zeros, infinities, NaN, subnormals, powers of two and their neighbours, and what functions turn at.

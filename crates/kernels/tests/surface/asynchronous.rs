@@ -8,25 +8,22 @@ fn hopper(t: Target) -> bool {
 }
 
 /// 256 words through shared memory, moved by one thread.
-fn bulk(name: &str, f: impl Fn(&CaseParams, &Shared<U32>, Mbarrier) + Send + Sync + 'static) -> Case {
-    let body = move |a: &CaseParams| {
-        let i = thread_idx().x;
-        let tile = Shared::<U32>::aligned("tile", 256, 128);
-        let barriers = Mbarriers::new("barrier", 1);
-        when(i.eq(0), || {
-            barriers.init(1);
-            fence_barrier_init();
-        });
-        sync_threads();
-        f(a, &tile, barriers.at(0));
-    };
+fn bulk(name: &str, f: impl Fn(&CaseParams, &Shared<U32>) + Send + Sync + 'static) -> Case {
+    let body = move |a: &CaseParams| f(a, &Shared::<U32>::aligned("tile", 256, 128));
     Case::new(name, DType::U32, (DType::U32, 256), words::<u32>(256), body, |x, y| assert_eq!(x, y)).on(hopper)
 }
 
 /// Loads by `f`, waits, and writes `y` from shared memory.
 fn loaded(name: &str, f: impl Fn(&CaseParams, &Shared<U32>, Mbarrier) + Send + Sync + 'static) -> Case {
-    bulk(name, move |a, tile, barrier| {
+    bulk(name, move |a, tile| {
         let i = thread_idx().x;
+        let barriers = Mbarriers::new("barrier", 1);
+        let barrier = barriers.at(0);
+        when(i.eq(0), || {
+            barriers.init(1);
+            fence_barrier_init();
+        });
+        sync_threads();
         when(i.eq(0), || {
             barrier.arrive_expect(1024);
             f(a, tile, barrier);
@@ -40,7 +37,7 @@ fn loaded(name: &str, f: impl Fn(&CaseParams, &Shared<U32>, Mbarrier) + Send + S
 
 /// Fills shared memory from `x`, and stores by `f`.
 fn stored(name: &str, f: impl Fn(&CaseParams, &Shared<U32>) + Send + Sync + 'static) -> Case {
-    bulk(name, move |a, tile, _| {
+    bulk(name, move |a, tile| {
         let i = thread_idx().x;
         for k in 0..8 {
             tile.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load());
@@ -51,7 +48,28 @@ fn stored(name: &str, f: impl Fn(&CaseParams, &Shared<U32>) + Send + Sync + 'sta
             f(a, tile);
             commit_bulk();
             wait_bulk_read(0);
+        });
+    })
+}
+
+/// `y` becomes `x − n` by a copy, to which `f` adds the `n`s of a tile.
+fn reduced(name: &str, n: usize, f: impl Fn(&CaseParams, &Shared<U32>) + Send + Sync + 'static) -> Case {
+    bulk(name, move |a, tile| {
+        let i = thread_idx().x;
+        let first = Shared::<U32>::aligned("first", 256, 128);
+        for k in 0..8 {
+            first.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load() - n);
+            tile.set(i + k * 32, U32::from(n));
+        }
+        fence_async(Proxied::Shared);
+        sync_threads();
+        when(i.eq(0), || {
+            Bulk::new().store(a.y.at((0,)), first.at(0), 256);
+            commit_bulk();
             wait_bulk(0);
+            f(a, tile);
+            commit_bulk();
+            wait_bulk_read(0);
         });
     })
 }
@@ -70,21 +88,7 @@ pub fn cases() -> Vec<Case> {
             }
         }),
         stored("bulk store", |a, tile| Bulk::new().store(a.y.at((0,)), tile.at(0), 256)),
-        bulk("bulk reduce", |a, tile, _| {
-            let i = thread_idx().x;
-            for k in 0..8 {
-                let x = a.x.at::<U32>((i + k * 32,)).load();
-                a.y.at::<U32>((i + k * 32,)).store(x - 1);
-                tile.set(i + k * 32, 1);
-            }
-            fence_async(Proxied::All);
-            sync_threads();
-            when(i.eq(0), || {
-                Bulk::new().reduce(Atomic::Add, a.y.at((0,)), tile.at(0), 256);
-                commit_bulk();
-                wait_bulk(0);
-            });
-        }),
+        reduced("bulk reduce", 1, |a, tile| Bulk::new().reduce(Atomic::Add, a.y.at((0,)), tile.at(0), 256)),
         loaded("box load", |a, tile, barrier| {
             let map = TmaTensor::new(&a.x, [64], Span::None);
             map.prefetch_map();
@@ -98,24 +102,12 @@ pub fn cases() -> Vec<Case> {
                 Bulk::new().store_box(&map, (k * 64,), tile.at(k * 64));
             }
         }),
-        bulk("box reduce", |a, tile, _| {
-            let i = thread_idx().x;
+        reduced("box reduce", 3, |a, tile| {
             let map = TmaTensor::new(&a.y, [128], Span::None);
-            for k in 0..8 {
-                let x = a.x.at::<U32>((i + k * 32,)).load();
-                a.y.at::<U32>((i + k * 32,)).store(x - 3);
-                tile.set(i + k * 32, 3);
+            Bulk::new().prefetch_box(&map, (0,));
+            for k in 0..2 {
+                Bulk::new().reduce_box(Atomic::Add, &map, (k * 128,), tile.at(k * 128));
             }
-            fence_async(Proxied::All);
-            sync_threads();
-            when(i.eq(0), || {
-                Bulk::new().prefetch_box(&map, (0,));
-                for k in 0..2 {
-                    Bulk::new().reduce_box(Atomic::Add, &map, (k * 128,), tile.at(k * 128));
-                }
-                commit_bulk();
-                wait_bulk(0);
-            });
         }),
     ];
     all.extend(clusters());
@@ -134,7 +126,6 @@ fn changed_map() -> Case {
             barriers.init(1);
             fence_barrier_init();
         });
-        sync_threads();
         let map = TmaTensor::new(&a.x, [64], Span::None);
         let changed = TensorMapCopy::new(&map);
         when(i.eq(0), || {
@@ -142,7 +133,7 @@ fn changed_map() -> Case {
             changed.set_extent(0, 64);
         });
         // The map stands behind the results, at a multiple of 128 bytes.
-        let map = changed.publish(a.y.at::<U32>((128,)).cast(), Scope::Device);
+        let map = changed.publish(a.y.at::<U32>((128,)).cast(), Scope::Block);
         when(i.eq(0), || {
             barriers.at(0).arrive_expect(512);
             Bulk::new().load_box(first.at(0), &map, (0,), barriers.at(0));
@@ -164,24 +155,40 @@ fn changed_map() -> Case {
 }
 
 fn clusters() -> Vec<Case> {
-    // Two blocks; both get the first half of `x` in the first half of their part of `y`.
-    let both = |name: &str, f: fn(&CaseParams, &Shared<U32>, &Mbarriers)| {
+    // Two blocks; both get all of `x` in their part of `y`, by `f` from `x` or from what `before` puts into `from`.
+    type Step = fn(&CaseParams, &Shared<U32>, &Shared<U32>, &Mbarriers);
+    let both = |name: &str, before: Option<Step>, f: Step| {
         let body = move |a: &CaseParams| {
             let (b, i) = (block_idx().x, thread_idx().x);
-            let tile = Shared::<U32>::aligned("tile", 64, 128);
+            let (tile, from) = (Shared::<U32>::aligned("tile", 64, 128), Shared::<U32>::aligned("from", 64, 128));
             let barriers = Mbarriers::new("barrier", 1);
             when(i.eq(0), || {
                 barriers.init(1);
-                fence_barrier_init();
                 barriers.at(0).arrive_expect(256);
+                if before.is_none() {
+                    fence_barrier_init();
+                }
             });
-            sync_cluster();
-            f(a, &tile, &barriers);
+            match before {
+                None => arrive_cluster_relaxed(),
+                Some(before) => {
+                    before(a, &tile, &from, &barriers);
+                    // For what is sent, and for the barriers.
+                    fence_async(Proxied::Shared);
+                    arrive_cluster();
+                }
+            }
+            wait_cluster();
+            when(i.eq(0), || f(a, &tile, &from, &barriers));
             barriers.at(0).wait_cluster(0);
             for k in 0..2 {
                 a.y.at::<U32>((b * 64 + i + k * 32,)).store(tile.get(i + k * 32));
             }
-            sync_cluster();
+            // What is sent must be there until it has come.
+            if before.is_some() {
+                arrive_cluster_relaxed();
+                wait_cluster();
+            }
         };
         Case::new(name, DType::U32, (DType::U32, 128), words::<u32>(64), body, |x, y| {
             assert_eq!(y, [x, x].concat());
@@ -189,48 +196,42 @@ fn clusters() -> Vec<Case> {
         .launch(Launch::grid(2).block(32).cluster(2))
         .on(hopper)
     };
+    fn fill(a: &CaseParams, from: &Shared<U32>, less: usize) {
+        let i = thread_idx().x;
+        for k in 0..2 {
+            from.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load() - less);
+        }
+    }
     vec![
-        both("bulk multicast", |a, tile, barriers| {
-            when(cluster_rank().eq(0) & thread_idx().x.eq(0), || {
+        both("bulk multicast", None, |a, tile, _, barriers| {
+            when(cluster_rank().eq(0), || {
                 Bulk::new().multicast(3).load(tile.at(0), a.x.at((0,)), 64, barriers.at(0));
             });
         }),
-        both("box multicast", |a, tile, barriers| {
+        both("box multicast", None, |a, tile, _, barriers| {
             let map = TmaTensor::new(&a.x, [32], Span::None);
-            when(thread_idx().x.eq(0), || {
-                // Each block fetches a half for both.
-                let half = Dim::from(cluster_rank()) * 32;
-                Bulk::new().multicast(3).load_box(tile.at(half), &map, (half,), barriers.at(0));
-            });
+            // Each block fetches a half for both.
+            let half = Dim::from(cluster_rank()) * 32;
+            Bulk::new().multicast(3).load_box(tile.at(half), &map, (half,), barriers.at(0));
         }),
-        both("bulk send", |a, tile, barriers| {
-            let i = thread_idx().x;
-            let from = Shared::<U32>::aligned("from", 64, 128);
-            for k in 0..2 {
-                from.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load());
-            }
-            fence_async(Proxied::Shared);
-            sync_threads();
-            when(i.eq(0), || {
-                let other = cluster_rank() ^ 1;
-                Bulk::new().send(tile.at(0).in_block(other), from.at(0), 64, barriers.at(0).in_block(other));
-            });
+        both("bulk send", Some(|a, _, from, _| fill(a, from, 0)), |_, tile, from, barriers| {
+            let other = cluster_rank() ^ 1;
+            Bulk::new().send(tile.at(0).in_block(other), from.at(0), 64, barriers.at(0).in_block(other));
         }),
-        both("bulk send reduce", |a, tile, barriers| {
-            let i = thread_idx().x;
-            let from = Shared::<U32>::aligned("from", 64, 128);
-            for k in 0..2 {
-                tile.set(i + k * 32, 7);
-                from.set(i + k * 32, a.x.at::<U32>((i + k * 32,)).load() - 7);
-            }
-            fence_async(Proxied::SharedCluster);
-            sync_cluster();
-            when(i.eq(0), || {
+        both(
+            "bulk send reduce",
+            Some(|a, tile, from, _| {
+                fill(a, from, 7);
+                for k in 0..2 {
+                    tile.set(thread_idx().x + k * 32, 7);
+                }
+            }),
+            |_, tile, from, barriers| {
                 let other = cluster_rank() ^ 1;
                 let (to, at) = (tile.at(0).in_block(other), barriers.at(0).in_block(other));
                 Bulk::new().send_reduce(Atomic::Add, to, from.at(0), 64, at);
-            });
-        }),
+            },
+        ),
     ]
 }
 

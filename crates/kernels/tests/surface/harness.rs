@@ -6,7 +6,7 @@ use warpsmith_dsl::{CompileError, Extent, Receiver, Tracing, compile, trace_kern
 use warpsmith_ir::{Inst, Op};
 use warpsmith_kernels::random::Random;
 use warpsmith_runtime::report::Assembler;
-use warpsmith_runtime::{Device, Jit, Tensor as Memory};
+use warpsmith_runtime::{Bound, Device, Jit, Tensor as Memory};
 use warpsmith_types::Chip;
 
 /// An input `x` and an output `y`, dense, each of one mode, and a counter that was zero once.
@@ -145,20 +145,37 @@ impl Case {
         }
     }
 
+    /// Whether it is run, not only assembled, on chips of a target.
+    pub fn runs_on(&self, target: Target) -> bool {
+        (self.has)(target) && self.assembled_only.is_none()
+    }
+
+    /// Its input.
+    pub fn input(&self, random: &mut Random) -> Vec<u8> {
+        (self.fill)(random)
+    }
+
+    /// Its launch on a device, and `x`, `y` and the counter there.
+    pub fn bind(&self, device: &Device, input: &[u8]) -> (Bound, [Memory; 3]) {
+        let x = Memory::from_bytes(device, "x", self.input, &[input.len() / self.input.bytes()], input).unwrap();
+        let mut y = Memory::new(device, "y", self.output.0, &[self.output.1]).unwrap();
+        y.buffer().poison().unwrap();
+        let mut counter = Memory::from_bytes(device, "counter", DType::U32, &[1], &[0; 4]).unwrap();
+        let host = CaseArgs { x: x.arg(), y: y.arg_mut(), counter: counter.arg_mut() };
+        let bound = Jit::new(self).bind(&host, device).unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        (bound, [x, y, counter])
+    }
+
     /// Runs it on fresh data and checks what comes out. Whether it ran.
     pub fn run(&self, random: &mut Random) -> bool {
         if self.assembled_only.is_some() {
             return false;
         }
         let Some(device) = self.device() else { return false };
-        let input = (self.fill)(random);
-        let x = Memory::from_bytes(&device, "x", self.input, &[input.len() / self.input.bytes()], &input).unwrap();
-        let mut y = Memory::new(&device, "y", self.output.0, &[self.output.1]).unwrap();
-        y.buffer().poison().unwrap();
+        let input = self.input(random);
+        let (bound, [_x, y, _counter]) = self.bind(&device, &input);
         let stream = device.default_stream();
-        let mut counter = Memory::from_bytes(&device, "counter", DType::U32, &[1], &[0; 4]).unwrap();
-        let host = CaseArgs { x: x.arg(), y: y.arg_mut(), counter: counter.arg_mut() };
-        let outcome = Jit::new(self).launch(&host, &stream).unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        let outcome = bound.launch(&stream).unwrap_or_else(|e| panic!("{}: {e}", self.name));
         stream.synchronize().unwrap_or_else(|e| panic!("{}: {e}", self.name));
         let findings: Vec<_> = outcome.findings.iter().map(ToString::to_string).collect();
         assert!(findings.is_empty(), "{}: {}", self.name, findings.join("\n"));

@@ -63,34 +63,42 @@ fn barriers() -> Vec<Case> {
         exchange("sync_threads_count", 64, |tile, i, x| {
             tile.set(i, x);
             let count = sync_threads_count(i.lt(10));
+            tile.get(63 - i) + select(count.eq(10), U32::from(0), 1)
+        }),
+        exchange("sync_threads_all", 64, |tile, i, x| {
+            tile.set(i, x);
             let all = sync_threads_all(i.lt(64));
+            tile.get(63 - i) + select(all, U32::from(0), 1)
+        }),
+        exchange("sync_threads_any", 64, |tile, i, x| {
+            tile.set(i, x);
             let any = sync_threads_any(i.eq(70));
-            tile.get(63 - i) + select(count.eq(10) & all & !any, U32::from(0), 1)
+            tile.get(63 - i) + select(any, U32::from(1), 0)
         }),
         Case::new(
             "grid barrier",
             DType::U32,
-            (DType::U32, 8 * 32),
+            (DType::U32, 4 * 64),
             // The counter begins anywhere: only its highest bit counts, and each round flips that.
             words::<u32>(1),
             |a: &CaseParams| {
                 let (b, i) = (block_idx().x, thread_idx().x);
                 let barrier = GridBarrier::new(a.counter.at::<U32>((0,)));
-                let mine = a.y.at::<U32>((b * 32 + i,));
+                let mine = a.y.at::<U32>((b * 64 + i,));
                 mine.store(b * 100 + i);
                 for round in 0..3 {
                     barrier.sync();
-                    let other = a.y.at::<U32>(((b + 1) % 8 * 32 + i,)).relaxed(Scope::Device).load();
+                    let other = a.y.at::<U32>(((b + 1) % 4 * 64 + i,)).load();
                     barrier.sync();
                     mine.store(other + round);
                 }
             },
             |_, y| {
-                let right: Vec<u32> = (0..256).map(|i| (i / 32 + 3) % 8 * 100 + i % 32 + 3).collect();
+                let right: Vec<u32> = (0..256).map(|i| (i / 64 + 3) % 4 * 100 + i % 64 + 3).collect();
                 assert_eq!(u32::read(y), right);
             },
         )
-        .launch(Launch::grid(8).block(32).cooperative()),
+        .launch(Launch::grid(4).block(64).cooperative()),
         Case::new(
             "programmatic launch",
             DType::U32,
@@ -112,7 +120,7 @@ fn barriers() -> Vec<Case> {
             words::<u32>(4),
             |a: &CaseParams| {
                 let i = thread_idx().x;
-                let flag = Shared::<U32>::new("flag", 1);
+                let (flag, handed) = (Shared::<U32>::new("flag", 1), Shared::<U32>::new("handed", 1));
                 when(i.eq(0), || flag.set(0, 0));
                 sync_threads();
                 when(i.ge(32), || {
@@ -120,16 +128,18 @@ fn barriers() -> Vec<Case> {
                         .at_most(100_000)
                         .sleeping(20)
                         .until(|| flag.at(0).acquire(Scope::Block).load().eq(1));
+                    a.y.at::<U32>((i,)).store(handed.get(0));
                 })
                 .otherwise(|| {
                     when(i.eq(5), || {
                         sleep_nanoseconds(100);
+                        handed.set(0, 7);
                         flag.at(0).release(Scope::Block).store(1);
                     });
+                    a.y.at::<U32>((i,)).store(i);
                 });
-                a.y.at::<U32>((i,)).store(i);
             },
-            |_, y| assert_eq!(u32::read(y), (0..64).collect::<Vec<u32>>()),
+            |_, y| assert_eq!(u32::read(y), (0..64).map(|i| if i < 32 { i } else { 7 }).collect::<Vec<u32>>()),
         )
         .launch(Launch::grid(1).block(64)),
     ]
@@ -148,30 +158,26 @@ fn mbarriers() -> Vec<Case> {
             tile.get(63 - i)
         }),
         exchange("mbarrier parity", 64, |tile, i, x| {
-            let barriers = Mbarriers::new("barrier", 2);
+            let barriers = Mbarriers::new("barrier", 1);
+            let barrier = barriers.at(0);
             when(i.eq(0), || barriers.init(64));
             sync_threads();
             tile.set(i, x);
-            let barrier = barriers.at(1);
             barrier.arrive();
             spin("the phase").until(|| barrier.test_wait(0));
             let y = tile.get(63 - i);
             sync_threads();
-            when(i.eq(0), || barriers.at(0).invalidate());
+            when(i.eq(0), || barrier.invalidate());
             y
         }),
         exchange("mbarrier try_wait", 64, |tile, i, x| {
             let barriers = Mbarriers::new("barrier", 1);
             let barrier = barriers.at(0);
-            when(i.eq(0), || {
-                barriers.init(64);
-                fence_barrier_init();
-            });
+            when(i.eq(0), || barriers.init(64));
             sync_threads();
             tile.set(i, x);
-            when(i.lt(63), || barrier.arrive()).otherwise(|| barrier.arrive_expect(0));
+            barrier.arrive();
             barrier.wait(0);
-            barrier.wait_cluster(0);
             tile.get(63 - i)
         })
         .on(hopper),
@@ -180,15 +186,17 @@ fn mbarriers() -> Vec<Case> {
             let barrier = barriers.at(0);
             when(i.eq(0), || barriers.init(66));
             sync_threads();
-            tile.set(i, x);
             let left = var(U32::from(0));
             when(i.eq(0), || {
                 barrier.expect(16);
                 left.set(barrier.arrive_without_end(1).pending());
-                barrier.complete(16);
-                barrier.arrive_many(1);
             });
-            barrier.arrive_drop();
+            tile.set(i, x);
+            when(i.eq(0), || {
+                barrier.complete(16);
+                barrier.arrive_many(2);
+            })
+            .otherwise(|| _ = barrier.arrive_drop());
             barrier.wait(0);
             tile.get(63 - i) + select(left.get().gt(66), U32::from(1), 0)
         })
@@ -235,12 +243,14 @@ fn warps() -> Vec<Case> {
         ),
         warp(
             "ballot",
-            |x| ballot(x.gt(1 << 31)) & lanes_below() & active_lanes(),
+            |x| ballot(x.gt(1 << 31)) & lanes_below(),
             |x| {
                 let all = (0..32).filter(|i| x[*i] > 1 << 31).fold(0u32, |m, i| m | 1 << i);
                 (0..32).map(|i| all & ((1 << i) - 1)).collect()
             },
         ),
+        // Who is with whom is the machine's to choose, but nobody is without itself.
+        warp("active_lanes", |x| select((active_lanes() >> lane_idx() & 1).eq(1), x, 0), |x| x.to_vec()),
         warp(
             "match_lanes",
             |x| match_lanes(x % 3),
@@ -314,6 +324,12 @@ fn warps() -> Vec<Case> {
     ]
 }
 
+/// The cluster's blocks have started, and see each other's mbarriers.
+fn start_cluster() {
+    arrive_cluster_relaxed();
+    wait_cluster();
+}
+
 fn clusters() -> Vec<Case> {
     // Each of two blocks reads what the other wrote.
     let swap = |name: &str, f: fn(&Shared<U32>, U32, U32, U32) -> U32| {
@@ -352,6 +368,7 @@ fn clusters() -> Vec<Case> {
             tile.set(i, 0);
             sync_cluster();
             tile.at(i).in_block(rank ^ 1).relaxed(Scope::Cluster).fetch_add(x);
+            tile.at(i).relaxed(Scope::Cluster).fetch_add(0);
             sync_cluster();
             tile.get(i)
         }),
@@ -373,13 +390,12 @@ fn clusters() -> Vec<Case> {
                 barriers.init(32);
                 fence_barrier_init();
             });
-            sync_cluster();
+            start_cluster();
             tile.at(i).in_block(rank ^ 1).store(x);
             barriers.at(0).in_block(rank ^ 1).arrive();
+            // Nobody exits before the other's writes have come.
             barriers.at(0).wait_cluster(0);
-            let y = tile.get(i);
-            sync_cluster();
-            y
+            tile.get(i)
         }),
         swap("store_async", |tile, rank, i, x| {
             let barriers = Mbarriers::new("barrier", 1);
@@ -388,12 +404,11 @@ fn clusters() -> Vec<Case> {
                 fence_barrier_init();
                 barriers.at(0).arrive_expect(128);
             });
-            sync_cluster();
+            start_cluster();
             tile.at(i).in_block(rank ^ 1).store_async(x, barriers.at(0).in_block(rank ^ 1));
+            // Nobody exits before the other's writes have come.
             barriers.at(0).wait_cluster(0);
-            let y = tile.get(i);
-            sync_cluster();
-            y
+            tile.get(i)
         }),
         swap("store_async vector", |tile, rank, i, x| {
             let barriers = Mbarriers::new("barrier", 1);
@@ -402,16 +417,15 @@ fn clusters() -> Vec<Case> {
                 fence_barrier_init();
                 barriers.at(0).arrive_expect(128);
             });
-            sync_cluster();
+            start_cluster();
             let four = [0, 1, 2, 3].map(|k| shuffle_from(&x, (i * 4 + k) % 32));
             when(i.lt(8), || {
                 let to = tile.at(Dim::from(i) * 4).in_block(rank ^ 1);
                 to.store_async_vector(four, barriers.at(0).in_block(rank ^ 1));
             });
+            // Nobody exits before the other's writes have come.
             barriers.at(0).wait_cluster(0);
-            let y = tile.get(i);
-            sync_cluster();
-            y
+            tile.get(i)
         }),
         swap("reduce_async", |tile, rank, i, x| {
             let barriers = Mbarriers::new("barrier", 1);
@@ -423,10 +437,9 @@ fn clusters() -> Vec<Case> {
             });
             sync_cluster();
             tile.at(i).in_block(rank ^ 1).reduce_async(Atomic::Add, x, barriers.at(0).in_block(rank ^ 1));
+            // Nobody exits before the other's writes have come.
             barriers.at(0).wait_cluster(0);
-            let y = tile.get(i);
-            sync_cluster();
-            y
+            tile.get(i)
         }),
     ]
 }

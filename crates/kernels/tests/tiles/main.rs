@@ -15,4 +15,5 @@ mod memory;
 mod pipelines;
 mod products;
 mod refused;
+mod roles;
 mod warpgroup;

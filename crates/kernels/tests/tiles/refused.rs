@@ -185,6 +185,13 @@ fn stages_that_are_forgotten() {
         let _ = ring.producer_acquire();
     });
     contains(&said, &["this acquired stage is never given back", "taken here"]);
+    let bulk = self::said(|_| {
+        let ring = Pipeline::new(2, 1, 1);
+        let stage = ring.producer_acquire();
+        stage.barrier();
+        stage.commit();
+    });
+    contains(&bulk, &["a pipeline that is not set up for them", "`Pipeline::for_bulk_copies`"]);
 }
 
 #[test]

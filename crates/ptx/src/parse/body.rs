@@ -57,6 +57,14 @@ pub(super) fn parse(
             Token::Dot(word) => {
                 return Err(cursor.error(ParseErrorKind::Unsupported(format!("`.{word}` in a function"))));
             }
+            Token::Name(name)
+                if cursor.peek_at(1) == Token::Mark(':') && cursor.peek_at(2) == Token::Dot("branchtargets") =>
+            {
+                let at = cursor.at;
+                cursor.at += 3;
+                let targets = branch_targets(cursor, scopes)?;
+                scopes.table(name, targets).map_err(|kind| cursor.error_at(at, kind))?;
+            }
             Token::Name(name) if cursor.peek_at(1) == Token::Mark(':') => {
                 // Every label was declared when its scope opened.
                 if let Some(Meaning::Label(id)) = scopes.find(name) {
@@ -111,6 +119,27 @@ fn variables(
         function.variables.push(variable);
     }
     Ok(())
+}
+
+/// `A, B, C;`, after `.branchtargets`.
+fn branch_targets(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Vec<Operand>, ParseError> {
+    let mut all = vec![];
+    loop {
+        let at = cursor.at;
+        let name = cursor.name()?;
+        match scopes.find(name) {
+            Some(Meaning::Label(id)) => all.push(Operand::Label(id)),
+            Some(_) => {
+                let (expected, found) = ("a label".into(), format!("`{name}`"));
+                return Err(cursor.error_at(at, ParseErrorKind::Expected { expected, found }));
+            }
+            None => return Err(cursor.error_at(at, ParseErrorKind::UnknownName(name.into()))),
+        }
+        if !cursor.eat(',') {
+            cursor.expect(';')?;
+            return Ok(all);
+        }
+    }
 }
 
 /// `.loc 2 33 13, function_name $L__info_string0, inlined_at 1 12 7`. The name stays a label until the end of the file.
@@ -176,10 +205,9 @@ fn instruction(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Instructi
         // Some compilers write a single value as a vector of one; ptxas takes it.
         for operand in &mut instruction.operands {
             if let Operand::Vector(parts) = operand
-                && parts.len() == 1
-                && let Some(only) = parts.pop()
+                && let [only] = &parts[..]
             {
-                *operand = only;
+                *operand = only.clone();
             }
         }
     }

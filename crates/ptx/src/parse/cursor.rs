@@ -178,7 +178,11 @@ impl<'a> Cursor<'a> {
                 Token::Mark('}') => {
                     open.pop();
                 }
-                Token::Name(name) if self.spanned(at + 1).token == Token::Mark(':') => {
+                // The name of a table of labels is none itself.
+                Token::Name(name)
+                    if self.spanned(at + 1).token == Token::Mark(':')
+                        && self.spanned(at + 2).token != Token::Dot("branchtargets") =>
+                {
                     if let Some(labels) = open.last().and_then(|i| found.get_mut(*i)) {
                         labels.1.push((at, name));
                     }

@@ -11,8 +11,8 @@ use crate::table::{Form, Shape};
 pub(super) fn parse(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Operand, ParseError> {
     match cursor.peek() {
         Token::Mark('[') => Ok(Operand::Address(address(cursor, scopes)?)),
-        Token::Mark('{') => Ok(Operand::Vector(list(cursor, scopes, ['{', '}'])?)),
-        Token::Mark('(') => Ok(Operand::Vector(list(cursor, scopes, ['(', ')'])?)),
+        Token::Mark('{') => Ok(Operand::Vector(list(cursor, scopes, ['{', '}'])?.into())),
+        Token::Mark('(') => Ok(Operand::Vector(list(cursor, scopes, ['(', ')'])?.into())),
         _ => {
             let first = scalar(cursor, scopes)?;
             if cursor.eat('|') {
@@ -55,6 +55,7 @@ fn scalar(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Operand, Parse
                 Ok(match meaning {
                     Meaning::Register(id) => Operand::Register(id),
                     Meaning::Label(id) => Operand::Label(id),
+                    Meaning::Table(n) => Operand::Vector(scopes.tables.get(n as usize).cloned().unwrap_or_default()),
                     Meaning::Symbol(symbol) => Operand::Symbol(symbol, offset(cursor)?),
                 })
             }
@@ -101,7 +102,9 @@ fn address(cursor: &mut Cursor<'_>, scopes: &Scopes<'_>) -> Result<Address, Pars
             let base = match scopes.find(name) {
                 Some(Meaning::Register(id)) => Base::Register(id),
                 Some(Meaning::Symbol(symbol)) => Base::Symbol(symbol),
-                Some(Meaning::Label(_)) => return Err(cursor.expected("a register or a variable")),
+                Some(Meaning::Label(_) | Meaning::Table(_)) => {
+                    return Err(cursor.expected("a register or a variable"));
+                }
                 None => return Err(cursor.error(ParseErrorKind::UnknownName(name.into()))),
             };
             cursor.next();

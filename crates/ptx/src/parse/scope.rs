@@ -1,10 +1,11 @@
 //! Names and what they stand for.
 
 use super::error::ParseErrorKind;
-use crate::instruction::RegisterId;
+use crate::instruction::{Operand, RegisterId};
 use crate::module::{Label, LabelId, Register, Symbol};
 use crate::syntax::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// No function has more: a declaration beyond it is a mistake, and must not take all memory.
 const MOST_REGISTERS: usize = 1 << 18;
@@ -15,6 +16,8 @@ pub(super) enum Meaning {
     Register(RegisterId),
     Symbol(Symbol),
     Label(LabelId),
+    /// A table of labels, by its place among [`Scopes::tables`].
+    Table(u32),
 }
 
 /// No function nests deeper: every use of a name looks through the scopes.
@@ -49,6 +52,8 @@ pub(super) struct Scopes<'m> {
     copies: FxHashMap<String, u32>,
     pub(super) registers: Vec<Register>,
     pub(super) labels: Vec<Label>,
+    /// What `brx.idx` jumps to.
+    pub(super) tables: Vec<Arc<[Operand]>>,
 }
 
 impl<'m> Scopes<'m> {
@@ -61,6 +66,7 @@ impl<'m> Scopes<'m> {
             copies: FxHashMap::default(),
             registers: vec![],
             labels: vec![],
+            tables: vec![],
         }
     }
 
@@ -118,6 +124,13 @@ impl<'m> Scopes<'m> {
         self.declare(name, Meaning::Register(id))?;
         let name = self.unique(name);
         self.registers.push(Register { name, ty });
+        Ok(())
+    }
+
+    /// A table of labels.
+    pub(super) fn table(&mut self, name: &str, targets: Vec<Operand>) -> Result<(), ParseErrorKind> {
+        self.declare(name, Meaning::Table(self.tables.len() as u32))?;
+        self.tables.push(targets.into());
         Ok(())
     }
 

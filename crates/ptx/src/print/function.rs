@@ -3,7 +3,7 @@
 use super::integer::write_unsigned;
 use super::{DebugStrings, Names, instruction, module, registers};
 use crate::module::{Directives, Function, FunctionKind, Linkage, Module, Parameter, SourceLine, Statement};
-use crate::syntax::StateSpace;
+use crate::syntax::{Opcode, StateSpace};
 use rustc_hash::FxHashSet;
 use std::fmt::{self, Write as _};
 
@@ -28,13 +28,18 @@ pub(super) fn write(
     let mut seen = FxHashSet::default();
     // A formatter is called through a table of functions: once a statement, and not for each of its parts.
     let mut line = String::new();
+    let mut last = instruction::Last::default();
     for statement in &function.body {
         line.clear();
         let out = &mut line;
         match statement {
             Statement::Instruction(i) => {
+                if i.opcode == Opcode::BrxIdx {
+                    instruction::write_targets(out, i, names, &mut last)?;
+                    out.push('\n');
+                }
                 out.push('\t');
-                instruction::write(out, i, names)?;
+                instruction::write(out, i, names, &mut last)?;
                 out.push('\n');
             }
             Statement::Label(id) => {

@@ -4,8 +4,55 @@ use super::{Names, integer::write_integer};
 use crate::instruction::{Address, Base, Immediate, Instruction, Operand};
 use crate::syntax::Opcode;
 use std::fmt;
+use std::sync::Arc;
 
-pub(super) fn write(f: &mut impl fmt::Write, instruction: &Instruction, names: Names<'_>) -> fmt::Result {
+/// What printing a function carries from one instruction to the next. The last long vector and its text: the accumulator
+/// of an unrolled loop comes again and again.
+#[derive(Default)]
+pub(super) struct Last {
+    vector: Option<Arc<[Operand]>>,
+    text: String,
+    /// Tables of labels so far.
+    tables: usize,
+}
+
+/// Shorter ones are written as fast as copied.
+const LONG: usize = 16;
+
+impl Last {
+    fn write(&mut self, f: &mut impl fmt::Write, parts: &Arc<[Operand]>, names: Names<'_>) -> fmt::Result {
+        if !self.vector.as_ref().is_some_and(|last| Arc::ptr_eq(last, parts)) {
+            self.text.clear();
+            write_list(&mut self.text, ["{", "}"], parts, names)?;
+            self.vector = Some(parts.clone());
+        }
+        f.write_str(&self.text)
+    }
+}
+
+/// The table of labels that a `brx.idx` jumps by, which PTX wants before it and under a name.
+pub(super) fn write_targets(
+    f: &mut impl fmt::Write,
+    instruction: &Instruction,
+    names: Names<'_>,
+    last: &mut Last,
+) -> fmt::Result {
+    let Some(Operand::Vector(targets)) = instruction.operands.last() else { return Ok(()) };
+    last.tables += 1;
+    write_table(f, last.tables)?;
+    write_list(f, [": .branchtargets ", ";"], targets, names)
+}
+
+fn write_table(f: &mut impl fmt::Write, number: usize) -> fmt::Result {
+    write!(f, "$targets_{number}")
+}
+
+pub(super) fn write(
+    f: &mut impl fmt::Write,
+    instruction: &Instruction,
+    names: Names<'_>,
+    last: &mut Last,
+) -> fmt::Result {
     if let Some(guard) = instruction.guard {
         f.write_str(if guard.negated { "@!" } else { "@" })?;
         names.register(f, guard.register)?;
@@ -19,7 +66,11 @@ pub(super) fn write(f: &mut impl fmt::Write, instruction: &Instruction, names: N
     for (i, operand) in instruction.operands.iter().enumerate() {
         f.write_str(if i == 0 { " " } else { ", " })?;
         match operand {
+            Operand::Vector(_) if instruction.opcode == Opcode::BrxIdx && last.tables > 0 => {
+                write_table(f, last.tables)?
+            }
             Operand::Vector(parts) if instruction.opcode == Opcode::Call => write_list(f, ["(", ")"], parts, names)?,
+            Operand::Vector(parts) if parts.len() >= LONG => last.write(f, parts, names)?,
             operand => write_operand(f, operand, names)?,
         }
     }

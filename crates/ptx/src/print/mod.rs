@@ -94,13 +94,13 @@ impl Instruction {
     /// The instruction with the names of its function and module.
     pub fn display<'a>(&'a self, function: &'a Function, module: &'a Module) -> impl fmt::Display + 'a {
         let names = Names { module: Some(module), function: Some(function) };
-        fmt::from_fn(move |f| instruction::write(f, self, names))
+        fmt::from_fn(move |f| instruction::write(f, self, names, &mut Default::default()))
     }
 }
 
 impl fmt::Display for Instruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        instruction::write(f, self, Names::default())
+        instruction::write(f, self, Names::default(), &mut Default::default())
     }
 }
 

@@ -125,12 +125,7 @@ impl Verifier<'_> {
     fn operands(&mut self, form: &Form, instruction: &Instruction) {
         for (form, operand) in form.bind(instruction).unwrap_or_default() {
             match (form.shape, operand) {
-                (Shape::Label, Operand::Label(id)) => {
-                    self.label_exists(*id);
-                    if let Some(used) = self.used.get_mut(id.0 as usize) {
-                        *used += 1;
-                    }
-                }
+                (Shape::Label, Operand::Label(id)) => self.jumps(*id),
                 (Shape::Function, Operand::Symbol(symbol, _)) => self.symbol(*symbol),
                 (Shape::List, Operand::Vector(parts)) => self.list(parts),
                 (Shape::Address { tensor }, Operand::Address(address)) => self.address(address, tensor, instruction),
@@ -178,15 +173,24 @@ impl Verifier<'_> {
                     self.register(*id);
                 }
                 Operand::Symbol(symbol, _) => self.symbol(*symbol),
+                Operand::Label(id) => self.jumps(*id),
                 _ => {}
             }
+        }
+    }
+
+    /// A jump to a label.
+    fn jumps(&mut self, id: LabelId) {
+        self.label_exists(id);
+        if let Some(used) = self.used.get_mut(id.0 as usize) {
+            *used += 1;
         }
     }
 
     fn value(&mut self, form: &OperandForm, value: &ValueForm, operand: &Operand, instruction: &Instruction) {
         let Some(ty) = value.type_in(instruction) else { return };
         let parts = match operand {
-            Operand::Vector(parts) => parts.as_slice(),
+            Operand::Vector(parts) => &parts[..],
             operand => std::slice::from_ref(operand),
         };
         // The one special register that reads at two widths.

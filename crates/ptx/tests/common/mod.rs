@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use warpsmith_ptx::table::{Form, OperandForm, Presence, Role, Shape, ValueForm, forms};
 use warpsmith_ptx::*;
 use warpsmith_types::{PtxVersion, Target};
@@ -76,7 +77,7 @@ fn sort_registers(function: &mut Function) {
 fn renumber(operand: &mut Operand, place: &[u32]) {
     match operand {
         Operand::Register(id) | Operand::Not(id) => id.0 = place[id.0 as usize],
-        Operand::Vector(parts) => parts.iter_mut().for_each(|p| renumber(p, place)),
+        Operand::Vector(parts) => Arc::make_mut(parts).iter_mut().for_each(|p| renumber(p, place)),
         Operand::Pair(a, b) => {
             renumber(a, place);
             renumber(b, place);
@@ -214,7 +215,13 @@ impl Writer<'_> {
                 let offset = if self.full && !tensor { 16 } else { 0 };
                 Operand::Address(Address { base, offset, coordinates })
             }
-            Shape::List => Operand::Vector(vec![Operand::Symbol(Symbol::Local(1), 0)]),
+            Shape::List if self.instruction.opcode == Opcode::BrxIdx => {
+                let id = LabelId(self.function.labels.len() as u32);
+                self.function.labels.push(Label { name: format!("$L{}", id.0) });
+                *label = Some(id);
+                Operand::Vector(vec![Operand::Label(id); 1 + usize::from(self.full)].into())
+            }
+            Shape::List => Operand::Vector([Operand::Symbol(Symbol::Local(1), 0)].into()),
             Shape::Function => {
                 let results = self.instruction.operands.len() as u32;
                 Operand::Symbol(Symbol::Function(2 * results + u32::from(self.full)), 0)

@@ -1,15 +1,17 @@
 //! A CUDA card.
 
+use super::assembler::Assembler;
 use super::backend::{Backend, EventHandle, GraphHandle, Kernel, Loaded, StreamHandle};
 use super::function::{LaunchOutcome, Ptx};
 use super::info::{DeviceId, DeviceInfo};
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
+use crate::cache::{Cache, Code, Key, Source};
 use crate::driver::{self, Context, Properties, driver};
 use crate::error::Error;
 use crate::report::{CompileReport, Spills};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use warpsmith_emulator::Manifest;
 
 /// A card in use.
@@ -140,9 +142,9 @@ impl Backend for Cuda {
                 return Err(Error::NoEntry { entry: entry.into() });
             }
         }
-        let linked = driver::link(&self.context, &ptx.text(), entry)?;
-        let mut kernel = driver::Kernel::load(&self.context, &linked.cubin, entry)?;
-        let mut report = CompileReport::from_log(&linked.log, entry);
+        let start = Instant::now();
+        let (code, source, mut kernel) = self.code(&ptx.text(), entry)?;
+        let mut report = CompileReport::from_log(&code.log, entry);
         report.registers = Some(kernel.registers);
         report.local = Some(kernel.local);
         if kernel.local == 0 {
@@ -150,13 +152,40 @@ impl Backend for Cuda {
             report.spills = Some(Spills::default());
         }
         report.shared = kernel.shared;
-        report.time = linked.time;
-        report.cubin = Some(linked.cubin.len());
+        report.time = start.elapsed();
+        report.cached = source == Source::Disk;
+        report.cubin = Some(code.cubin.len());
         let mut limits = module.and_then(|m| m.entry(entry).map(|f| KernelLimits::of(&m, f))).unwrap_or_default();
         limits.shared = kernel.shared;
         limits.threads = Some(kernel.threads);
         kernel.offsets = limits.offsets.clone().into();
         Ok(Loaded { kernel: Box::new(kernel), limits, report })
+    }
+}
+
+impl Cuda {
+    /// Machine code, from the cache where it has it, loaded. What the driver refuses is assembled anew, by the driver.
+    fn code(&self, ptx: &str, entry: &str) -> Result<(Code, Source, driver::Kernel), Error> {
+        let assembler = Assembler::of_process()?;
+        let target = self.context.properties.chip.target;
+        let key = Key::new(ptx, entry, target, &assembler.identity(), "-v -lineinfo", assembler.keeps_lines());
+        let assemble = || assembler.assemble(&self.context, ptx, entry);
+        let (code, source) = match Cache::process() {
+            Some(cache) => cache.get_or(&key, assemble)?,
+            None => (assemble()?, Source::Assembled),
+        };
+        let refused = match driver::Kernel::load(&self.context, &code.cubin, entry) {
+            Ok(kernel) => return Ok((code, source, kernel)),
+            Err(e @ (Error::NoEntry { .. } | Error::DeviceLost { .. })) => return Err(e),
+            Err(e) if source == Source::Assembled && assembler.is_driver() => return Err(e),
+            Err(e) => e,
+        };
+        if let Some(cache) = Cache::process() {
+            cache.remove(&key, &format!("the driver refuses the code ({refused}); it is assembled anew"));
+        }
+        let linked = driver::link(&self.context, ptx, entry)?;
+        let kernel = driver::Kernel::load(&self.context, &linked.cubin, entry)?;
+        Ok((Code { cubin: linked.cubin, log: linked.log }, Source::Assembled, kernel))
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `backend` | the trait that both kinds of device implement |
 //! | `cuda`, `emulated` | the two |
+//! | `assembler` | who turns PTX into a card's code: the driver, or `ptxas` |
 //! | `info` | what a device is |
 //! | `buffer` | memory |
 //! | `stream` | streams and events |
@@ -12,6 +13,7 @@
 //! | `shape` | what a launch looks like, and the limits it is held to |
 //! | `tensor_map` | how TMA sees a tensor |
 
+mod assembler;
 mod backend;
 mod buffer;
 mod cuda;

@@ -5,7 +5,6 @@ use super::failure::UNSUPPORTED_PTX_VERSION;
 use crate::error::Error;
 use cudarc::driver::sys::{CUjit_option, CUjitInputType, CUlinkState};
 use std::ffi::{CString, c_void};
-use std::time::{Duration, Instant};
 
 /// What the linker made.
 pub(crate) struct Linked {
@@ -13,8 +12,6 @@ pub(crate) struct Linked {
     pub(crate) cubin: Vec<u8>,
     /// What the linker said, verbosely.
     pub(crate) log: String,
-    /// How long it took.
-    pub(crate) time: Duration,
 }
 
 /// Room for a log; the linker cuts what is longer.
@@ -27,7 +24,6 @@ pub(crate) fn link(context: &Context, ptx: &str, entry: &str) -> Result<Linked, 
     let name = CString::new(entry).map_err(|_| problem("the name has a NUL in it"))?;
     let _entered = context.enter()?;
     let api = &context.driver.api;
-    let start = Instant::now();
 
     // The linker keeps pointers to all of these until it is destroyed: they stay in place, and are read after that.
     let mut info = vec![0u8; LOG];
@@ -63,11 +59,10 @@ pub(crate) fn link(context: &Context, ptx: &str, entry: &str) -> Result<Linked, 
         let _ = unsafe { api.cuLinkDestroy(state) };
         linked
     };
-    let time = start.elapsed();
 
     let log = written(&info);
     match result {
-        Ok(cubin) => Ok(Linked { cubin, log, time }),
+        Ok(cubin) => Ok(Linked { cubin, log }),
         Err(e) if e.loses_the_device() => Err(context.explain(e)),
         Err(e) => {
             let mut log = written(&errors);

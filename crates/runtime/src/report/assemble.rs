@@ -35,6 +35,11 @@ impl Assembler {
         Ok(Assembler { path: Tool::Ptxas.find()? })
     }
 
+    /// The one at a path.
+    pub(crate) fn at(path: PathBuf) -> Assembler {
+        Assembler { path }
+    }
+
     /// Assembles a module. The code is what it would be without line information.
     ///
     /// # Errors

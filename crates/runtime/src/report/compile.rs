@@ -20,8 +20,10 @@ pub struct CompileReport {
     pub barriers: Option<u32>,
     /// Size of the machine code's file, in bytes.
     pub cubin: Option<usize>,
-    /// Time to compile, or to decode.
+    /// Time to compile, or to decode; to find and load it where it was `cached`.
     pub time: Duration,
+    /// Whether the code came from disk.
+    pub cached: bool,
     /// The compiler's warnings about this kernel, or about no kernel in particular.
     pub warnings: Vec<Warning>,
 }

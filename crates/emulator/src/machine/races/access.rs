@@ -1,11 +1,14 @@
 //! Accesses of threads: noted, judged, told of.
 
+use super::block::BlockRaces;
 use super::clock::Clock;
 use super::flags::Signal;
 use super::order::Judge;
-use super::threads::{Hint, Poll, Why};
-use crate::finding::{AccessKind, Storage};
-use crate::lanes::{FULL, LANES, each};
+use super::parties::Parties;
+use super::threads::{Hint, Poll, WarpClock, Why};
+use super::words::Words;
+use crate::finding::{AccessKind, FindingKind, Storage};
+use crate::lanes::{LANES, each};
 use crate::machine::arrive::Actor;
 use crate::machine::cell::resolve;
 use crate::machine::core::Core;
@@ -47,14 +50,10 @@ pub(super) fn add(races: &mut Vec<Race>, group: &Group, old: u32, new: u32, at: 
     }
 }
 
-/// Whether the lanes' bytes follow each other.
-#[inline(always)]
-fn in_a_row(addresses: &[u64; LANES], bytes: u64) -> bool {
-    let mut off = 0;
-    for (lane, address) in (0u64..).zip(addresses) {
-        off |= address ^ addresses[0].wrapping_add(lane * bytes);
+impl Deed<'_> {
+    pub(super) fn judge<'c>(&self, clock: &'c WarpClock, parties: Parties<'c>) -> Judge<'c> {
+        Judge { clock, by: None, touch: self.touch, bytes: self.bytes as u8, value: self.value, parties }
     }
-    off == 0
 }
 
 impl Core<'_> {
@@ -75,9 +74,21 @@ impl Core<'_> {
 
     /// Notes an access of some lanes, and gives its races.
     pub(crate) fn races_of(&mut self, peers: &mut Peers, d: &Deed<'_>) -> Vec<(Storage, Race)> {
-        let mut lanes = d.mask;
-        let in_a_row = d.mask == FULL && in_a_row(d.addresses, u64::from(d.bytes));
         let mut races = vec![];
+        let words = self.blank.simd.run(
+            #[inline(always)]
+            || Words::of(d),
+        );
+        if let Some(words) = &words {
+            if self.note_own_shared(peers, d, words, &mut races) {
+                return races.into_iter().map(|race| (Storage::Shared, race)).collect();
+            }
+            if self.note_page(peers, d, words, &mut races) {
+                return races.into_iter().map(|race| (Storage::Global, race)).collect();
+            }
+        }
+        let mut lanes = d.mask;
+        let in_a_row = words.is_some_and(|w| w.in_a_row);
         let mut storage = Storage::Global;
         // Lanes whose bytes follow each other are one stretch.
         let mut page = (u64::MAX, 0);
@@ -116,14 +127,7 @@ impl Core<'_> {
     ) {
         let Some(races_of) = &peers.races else { return };
         let Some(clock) = races_of.warps.get(d.warp as usize) else { return };
-        let judge = Judge {
-            clock,
-            by: None,
-            touch: d.touch,
-            bytes: d.bytes as u8,
-            value: d.value,
-            parties: self.parties,
-        };
+        let judge = d.judge(clock, self.parties);
         let memory = self.memory;
         let mut allocation = memory.get(self.recent);
         if !allocation.is_some_and(|a| address >= a.base && address < a.end()) {
@@ -168,17 +172,11 @@ impl Core<'_> {
         if offset < SHARED_BASE {
             return;
         }
+        self.check_started(peers, rank, d.warp, lane, d.pc);
         let parties = self.parties;
-        peers.with_shadow(rank, |clock, shadow| {
+        peers.with_shadow(rank, offset..offset + bytes, |clock, shadow| {
             let Some(clock) = clock.get(d.warp as usize) else { return };
-            let judge = Judge {
-                clock,
-                by: None,
-                touch: d.touch,
-                bytes: d.bytes as u8,
-                value: d.value,
-                parties,
-            };
+            let judge = d.judge(clock, parties);
             if last.0 != rank {
                 *last = (rank, shadow.group(self.group(d, clock.block, clock.tick)));
             }
@@ -189,7 +187,20 @@ impl Core<'_> {
         });
     }
 
-    fn group(&self, d: &Deed<'_>, block: u64, tick: u32) -> Group {
+    /// Reports a use of another block's shared memory by a lane that does not know whether the block has started.
+    pub(super) fn check_started(&mut self, peers: &Peers, rank: usize, warp: u32, lane: u32, pc: u32) {
+        if rank == peers.rank() {
+            return;
+        }
+        let Some(clock) = peers.races.as_ref().and_then(|r| r.warps.get(warp as usize)) else { return };
+        if peers.blocks().get(rank).is_some_and(|b| !clock.known(lane).has_met(b.number)) {
+            let detail =
+                format!("nothing tells that block {rank} of the cluster has started: no cluster barrier comes before");
+            self.report_threads(peers, warp, FindingKind::PeerNotStarted, pc, 1 << (lane & 31), detail);
+        }
+    }
+
+    pub(super) fn group(&self, d: &Deed<'_>, block: u64, tick: u32) -> Group {
         Group {
             block,
             warp: d.warp as u16,
@@ -275,7 +286,7 @@ impl Core<'_> {
             races.warps.iter_mut().for_each(|w| w.hint(Hint { block, why, write: who.pc, read: who.pc }));
             return;
         }
-        races.arriving(offset).join(&known);
+        races.arrive_from(offset, &known, (block, who.pc));
     }
 
     /// A fence of some lanes.
@@ -294,15 +305,32 @@ impl Core<'_> {
 }
 
 impl Peers {
-    /// The clocks of the block that runs, and the history of a block's shared memory.
+    /// Whether a lane of the block that runs knows what a lane of a block of the cluster did up to some time.
+    pub(crate) fn knows(&self, who: Actor, rank: usize, (warp, lane): (u32, u32), tick: u32) -> bool {
+        let Some(clock) = self.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)) else { return true };
+        if rank == self.rank() && warp == who.warp {
+            return lane == who.lane || tick <= clock.knows_lane(who.lane, lane);
+        }
+        let block = self.blocks().get(rank).map_or(u64::MAX, |b| b.number);
+        clock.known(who.lane).entry(block, warp as usize).is_some_and(|entry| tick <= entry.time(lane))
+    }
+
+    /// The clocks of the block that runs, and the history of a block's shared memory, where something is to be noted
+    /// of some bytes.
     pub(super) fn with_shadow<R>(
         &mut self,
         rank: usize,
+        bytes: std::ops::Range<u32>,
         work: impl FnOnce(&[super::threads::WarpClock], &mut Shadow) -> R,
     ) -> Option<R> {
         let acting = self.rank();
-        let shadow = &mut self.blocks_mut().get_mut(rank)?.races.as_mut()?.shadow;
-        let mut shadow = std::mem::take(shadow);
+        let races = self.blocks_mut().get_mut(rank)?.races.as_mut()?;
+        races.settle_within(bytes.start, bytes.end);
+        if rank == acting {
+            let BlockRaces { warps, shadow, .. } = &mut **races;
+            return Some(work(warps, shadow));
+        }
+        let mut shadow = std::mem::take(&mut races.shadow);
         let result = self.blocks().get(acting)?.races.as_ref().map(|r| work(&r.warps, &mut shadow));
         if let Some(races) = self.blocks_mut().get_mut(rank).and_then(|b| b.races.as_mut()) {
             races.shadow = shadow;

@@ -2,8 +2,10 @@
 
 use super::clock::{Clock, Entry};
 use super::flags::Flags;
-use super::threads::WarpClock;
+use super::later::Later;
+use super::threads::{Hint, WarpClock, Why};
 use crate::memory::Shadow;
+use crate::program::{MbarrierOp, Scope};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -13,16 +15,28 @@ pub(crate) struct BlockRaces {
     pub warps: Vec<WarpClock>,
     /// The history of its shared memory.
     pub shadow: Shadow,
+    /// Reads of it that are not in there yet.
+    pub(super) later: Later,
     /// Flags in its shared memory.
     pub flags: Flags,
     /// What has arrived at each of the block's barriers.
     barriers: [Clock; 16],
-    /// What has arrived at mbarriers in their phase, and what their last phase makes known; by offset.
-    mbarriers: FxHashMap<u32, (Clock, Rc<Clock>)>,
+    /// Mbarriers, by offset.
+    mbarriers: FxHashMap<u32, Known>,
     /// The time of each channel of its copy engines: one for each mbarrier that counts bytes.
     channels: Vec<(u32, u32)>,
     /// Whether a copy was under way since the history was last forgotten.
     pub copies: bool,
+}
+
+/// What has arrived at an mbarrier in its phase, and what its last phase makes known: from the block that it is of, and
+/// from others of the cluster.
+#[derive(Debug, Default)]
+struct Known {
+    arriving: [Clock; 2],
+    ended: [Rc<Clock>; 2],
+    /// A block and instruction of the others.
+    other: Option<(u64, u32)>,
 }
 
 impl BlockRaces {
@@ -32,6 +46,7 @@ impl BlockRaces {
         self.warps.extend((0..warps).map(|n| WarpClock::new(block, n as u16, start)));
         self.shadow.prepare(bytes, launch);
         self.shadow.forget();
+        self.later.clear();
         self.flags.clear();
         self.barriers = Default::default();
         self.mbarriers.clear();
@@ -70,20 +85,25 @@ impl BlockRaces {
     pub(crate) fn all_met(&mut self) {
         if !self.copies && !self.shadow.is_pending() {
             self.shadow.forget();
+            self.later.clear();
         }
     }
 
-    /// A clock that arrivals at an mbarrier add to.
-    pub(crate) fn arriving(&mut self, offset: u32) -> &mut Clock {
-        &mut self.mbarriers.entry(offset).or_default().0
+    /// An instruction of another block arrives at an mbarrier.
+    pub(super) fn arrive_from(&mut self, offset: u32, clock: &Clock, other: (u64, u32)) {
+        let known = self.mbarriers.entry(offset).or_default();
+        known.arriving[1].join(clock);
+        known.other = Some(other);
     }
 
     /// A phase of an mbarrier has ended.
     pub(crate) fn phase_ended(&mut self, offset: u32) {
-        let (arriving, ended) = self.mbarriers.entry(offset).or_default();
-        let mut clock = std::mem::take(arriving);
-        clock.join(ended);
-        *ended = Rc::new(clock);
+        let Known { arriving, ended, .. } = self.mbarriers.entry(offset).or_default();
+        for (arriving, ended) in arriving.iter_mut().zip(ended) {
+            let mut clock = std::mem::take(arriving);
+            clock.join(ended);
+            *ended = Rc::new(clock);
+        }
     }
 
     /// Gives warps that do something together the same time.
@@ -97,16 +117,27 @@ impl BlockRaces {
         }
     }
 
-    /// Lanes have seen that a phase has ended.
-    pub(crate) fn see_phase(&mut self, offset: u32, warp: u32, lanes: u32, live: u32) {
-        let Some((_, ended)) = self.mbarriers.get(&offset) else { return };
-        let ended = Rc::clone(ended);
-        self.acquire(warp, lanes, live, &ended);
+    /// Lanes have seen that a phase has ended. A wait that says it is for its own block does not see what came from
+    /// others.
+    pub(crate) fn see_phase(&mut self, offset: u32, op: &MbarrierOp, (warp, pc): (u32, u32), lanes: u32, live: u32) {
+        if op.relaxed {
+            return;
+        }
+        let Some(known) = self.mbarriers.get(&offset) else { return };
+        let ([own, others], other) = (known.ended.clone(), known.other);
+        self.acquire(warp, lanes, live, &own);
+        if op.scope != Some(Scope::Cta) {
+            self.acquire(warp, lanes, live, &others);
+        } else if let Some((block, write)) = other
+            && let Some(w) = self.warps.get_mut(warp as usize)
+        {
+            w.hint(Hint { block, why: Why::ReadScope(Scope::Cta), write, read: pc });
+        }
     }
 
     /// Lanes of a warp of this block arrive at one of its mbarriers. [`BlockRaces::step`] must follow.
     pub(crate) fn arrive_at(&mut self, offset: u32, warp: u32, lanes: u32) {
-        let clock = &mut self.mbarriers.entry(offset).or_default().0;
+        let clock = &mut self.mbarriers.entry(offset).or_default().arriving[0];
         if let Some(w) = self.warps.get_mut(warp as usize) {
             w.arrive(lanes, clock);
         }
@@ -131,14 +162,16 @@ impl BlockRaces {
         ((self.warps.len() + place / 32) as u16, place as u32 % 32)
     }
 
-    /// A copy of that channel is done: its time, and what it adds to the mbarrier.
-    pub(super) fn channel_done(&mut self, offset: u32, block: u64) -> u32 {
+    /// A copy of that channel is done: its time, and what it adds to the mbarrier. `other` started it, if another block.
+    pub(super) fn channel_done(&mut self, offset: u32, block: u64, other: Option<(u64, u32)>) -> u32 {
         let (warp, lane) = self.channel(offset);
         let Some((_, tick)) = self.channels.iter_mut().find(|(o, _)| *o == offset) else { return 0 };
         *tick += 1;
         let entry = Entry::Flat { base: 0, mask: 1 << lane, top: *tick };
         let tick = *tick;
-        self.arriving(offset).add(block, warp.into(), &entry);
+        let known = self.mbarriers.entry(offset).or_default();
+        known.arriving[usize::from(other.is_some())].add(block, warp.into(), &entry);
+        known.other = other.or(known.other);
         tick
     }
 }
@@ -164,6 +197,8 @@ impl ClusterRaces {
             warp.step();
             return;
         }
+        // That the block has started is known.
+        self.arriving.add(warp.block, warp.warp.into(), &Entry::NOTHING);
         let fenced = crate::lanes::each(lanes).filter_map(|lane| warp.fenced(lane as u32));
         fenced.for_each(|(clock, _)| self.arriving.join(&clock));
     }

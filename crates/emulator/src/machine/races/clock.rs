@@ -10,12 +10,18 @@ use std::rc::Rc;
 pub(super) enum Entry {
     /// Of all lanes up to `base`, of those in `mask` up to `top`.
     Flat { base: u32, mask: u32, top: u32 },
-    /// Of each lane.
-    Full(Box<[u32; LANES]>),
+    /// Of each lane, and the least of them.
+    Full(Box<[u32; LANES]>, u32),
 }
 
 impl Entry {
     pub(super) const NOTHING: Entry = Entry::Flat { base: 0, mask: 0, top: 0 };
+
+    /// What is known of each lane.
+    pub(super) fn of(times: [u32; LANES]) -> Entry {
+        let least = times.iter().copied().min().unwrap_or_default();
+        Entry::Full(Box::new(times), least)
+    }
 
     pub(super) fn time(&self, lane: u32) -> u32 {
         match self {
@@ -26,7 +32,7 @@ impl Entry {
                     *base
                 }
             }
-            Entry::Full(times) => times[lane as usize % LANES],
+            Entry::Full(times, _) => times[lane as usize % LANES],
         }
     }
 
@@ -35,7 +41,7 @@ impl Entry {
         match self {
             Entry::Flat { base, mask: u32::MAX, top } => *top.max(base),
             Entry::Flat { base, .. } => *base,
-            Entry::Full(times) => times.iter().copied().min().unwrap_or_default(),
+            Entry::Full(_, least) => *least,
         }
     }
 
@@ -44,7 +50,7 @@ impl Entry {
         match self {
             Entry::Flat { base, mask: 0, .. } => *base,
             Entry::Flat { base, top, .. } => *top.max(base),
-            Entry::Full(times) => times.iter().copied().max().unwrap_or_default(),
+            Entry::Full(times, _) => times.iter().copied().max().unwrap_or_default(),
         }
     }
 
@@ -61,7 +67,7 @@ impl Entry {
                 (a, b) if *top < *t && a & !b == 0 => (b, *t),
                 _ => {
                     let times = std::array::from_fn(|lane| self.time(lane as u32).max(other.time(lane as u32)));
-                    *self = Entry::Full(Box::new(times));
+                    *self = Entry::of(times);
                     return;
                 }
             };
@@ -72,7 +78,7 @@ impl Entry {
         *self = if times.iter().all(|t| *t == times[0]) {
             Entry::Flat { base: times[0], mask: 0, top: 0 }
         } else {
-            Entry::Full(Box::new(times))
+            Entry::of(times)
         };
     }
 }
@@ -129,6 +135,11 @@ impl Clock {
 
     pub(super) fn entry(&self, block: u64, warp: usize) -> Option<&Entry> {
         self.blocks.get(&block)?.get(warp)
+    }
+
+    /// Whether it is known that a block has started.
+    pub(super) fn has_met(&self, block: u64) -> bool {
+        self.blocks.contains_key(&block)
     }
 
     /// Adds what is known of one warp.
@@ -229,7 +240,7 @@ mod tests {
         assert_eq!(join(flat(3, 1, 5), flat(2, 2, 5)), flat(3, 3, 5));
         assert_eq!(join(flat(3, 1, 5), flat(6, 2, 7)), flat(6, 2, 7));
         assert_eq!(join(flat(3, 0xffff, 5), flat(3, 0xffff_0000, 5)), flat(5, 0, 0));
-        assert!(matches!(join(flat(3, 1, 5), flat(3, 2, 7)), Entry::Full(_)));
+        assert!(matches!(join(flat(3, 1, 5), flat(3, 2, 7)), Entry::Full(..)));
         let full = join(flat(0, 0xffff, 5), flat(0, 0xffff_0000, 7));
         assert_eq!(join(full.clone(), flat(9, 0, 0)), flat(9, 0, 0));
         assert_eq!(full.of_all(), 5);

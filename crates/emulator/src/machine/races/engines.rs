@@ -7,23 +7,28 @@ use crate::machine::arrive::Actor;
 use crate::machine::core::Core;
 use crate::machine::peers::Peers;
 use crate::memory::{Group, PAGE, Stretch, Touch};
+use crate::program::Scope;
 use std::sync::PoisonError;
 
 /// An access that is under way: a block of the cluster, and the number of the access in its shared memory's history.
 pub(crate) type Mark = (usize, u32);
 
+/// The same in global memory: where a page starts, and the number in its history.
+pub(crate) type LineMark = (u64, u32);
+
 const WRITES: Touch = Touch { writes: true, strong: None, constant: false, asynchronous: true };
 const READS: Touch = Touch { writes: false, strong: None, constant: false, asynchronous: true };
 
 impl Core<'_> {
-    /// A copy to shared memory of a block starts, counted at a barrier of it.
+    /// A copy to shared memory of a block starts, counted at a barrier of it. `combines` is the size of its elements, when
+    /// it combines them with what is there: such copies may meet.
     pub(crate) fn mark_landing(
         &mut self,
         peers: &mut Peers,
         who: Actor,
         rank: usize,
         (offset, bytes): (u32, u32),
-        barrier: u32,
+        (barrier, combines): (u32, Option<u8>),
     ) -> Option<Mark> {
         let block = peers.blocks().get(rank)?.number;
         let races = peers.blocks_mut().get_mut(rank)?.races.as_mut()?;
@@ -33,10 +38,10 @@ impl Core<'_> {
             block,
             warp,
             warps: 1,
-            bytes: 16,
+            bytes: combines.unwrap_or(16),
             tick: Group::PENDING,
             pc: who.pc,
-            touch: WRITES,
+            touch: Touch { strong: combines.map(|_| Scope::Cluster), ..WRITES },
             lands: true,
             value: 0,
         };
@@ -99,12 +104,15 @@ impl Core<'_> {
         group: Group,
         stretches: &[Stretch],
     ) -> Option<Mark> {
+        self.check_started(peers, rank, who.warp, who.lane, who.pc);
         let parties = self.parties;
         let mut races: Vec<Race> = vec![];
-        let number = peers.with_shadow(rank, |clocks, shadow| {
+        let start = stretches.iter().map(|s| s.offset).min()?;
+        let end = stretches.iter().map(|s| s.offset + s.bytes).max()?;
+        let number = peers.with_shadow(rank, start..end, |clocks, shadow| {
             let clock = clocks.get(who.warp as usize)?;
             let judge =
-                Judge { clock, by: Some(who.lane), touch: group.touch, bytes: 16, value: 0, parties };
+                Judge { clock, by: Some(who.lane), touch: group.touch, bytes: group.bytes, value: 0, parties };
             let number = shadow.group(group);
             for stretch in stretches {
                 shadow.touch(number, *stretch, &mut |g, a, b| judge.order(g, a, b), &mut |g, a, _, byte| {
@@ -118,12 +126,12 @@ impl Core<'_> {
     }
 
     /// A copy has landed: whoever sees the barrier's phase end knows of it.
-    pub(crate) fn landed(&mut self, peers: &mut Peers, mark: Option<Mark>, barrier: u32) {
-        let Some((rank, number)) = mark else { return };
+    pub(crate) fn landed(&mut self, peers: &mut Peers, (rank, number): Mark, barrier: u32, pc: u32) {
+        let starter = (peers.rank() != rank).then_some((peers.number, pc));
         let Some(block) = peers.blocks_mut().get_mut(rank) else { return };
         let at = block.number;
         if let Some(races) = block.races.as_mut() {
-            let tick = races.channel_done(barrier, at);
+            let tick = races.channel_done(barrier, at, starter);
             races.shadow.complete(number, tick);
         }
     }
@@ -138,25 +146,60 @@ impl Core<'_> {
         }
     }
 
-    /// A copy reads or writes global memory, for the lane that started it.
-    pub(crate) fn note_line(&mut self, peers: &mut Peers, who: Actor, address: u64, bytes: usize, writes: bool) {
+    /// A copy reads global memory, for the lane that started it.
+    pub(crate) fn note_line(&mut self, peers: &mut Peers, who: Actor, address: u64, bytes: usize) {
+        let Some(tick) = peers.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)).map(|w| w.tick) else {
+            return;
+        };
+        self.note_lines(peers, who, (address, bytes), (READS, 16, tick), &mut vec![]);
+    }
+
+    /// A copy to global memory starts: the lane's own write, at the time of its wait. `combines` is the size of its
+    /// elements, when it combines them with what is there.
+    pub(crate) fn mark_line(
+        &mut self,
+        peers: &mut Peers,
+        who: Actor,
+        line: (u64, usize),
+        combines: Option<u8>,
+        marks: &mut Vec<LineMark>,
+    ) {
+        let touch = Touch { strong: combines.map(|_| Scope::Gpu), ..WRITES };
+        self.note_lines(peers, who, line, (touch, combines.unwrap_or(16), Group::PENDING), marks);
+    }
+
+    /// Notes what an engine does to a line of global memory, with a mark for each of its pages that has none yet.
+    fn note_lines(
+        &mut self,
+        peers: &mut Peers,
+        who: Actor,
+        (address, bytes): (u64, usize),
+        (touch, size, tick): (Touch, u8, u32),
+        marks: &mut Vec<LineMark>,
+    ) {
         let Some(clock) = peers.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)) else { return };
-        let touch = if writes { WRITES } else { READS };
-        let judge = Judge { clock, by: Some(who.lane), touch, bytes: 16, value: 0, parties: self.parties };
+        let judge = Judge { clock, by: Some(who.lane), touch, bytes: size, value: 0, parties: self.parties };
         let (block, warp) = (clock.block, clock.warp);
-        let group =
-            Group { block, warp, warps: 1, bytes: 16, tick: clock.tick, pc: who.pc, touch, lands: false, value: 0 };
+        let group = Group { block, warp, warps: 1, bytes: size, tick, pc: who.pc, touch, lands: false, value: 0 };
         let mut races: Vec<Race> = vec![];
         let Some(allocation) = self.memory.find(address) else { return };
         let (mut at, mut done) = (address - allocation.base, 0);
         while done < bytes {
             let inside = at as usize % PAGE;
             let n = (PAGE - inside).min(bytes - done);
-            if let Some(page) = allocation.page(at) {
+            let page = if touch.writes { allocation.page_or_new(at) } else { allocation.page(at) };
+            if let Some(page) = page {
                 let mut shadow = page.shadow.lock().unwrap_or_else(PoisonError::into_inner);
                 shadow.prepare(PAGE, self.launch);
                 let start = allocation.base + at - inside as u64;
-                let number = shadow.group(group);
+                let number = match marks.iter().rev().find(|m| m.0 == start) {
+                    Some((_, number)) => *number,
+                    None => {
+                        let number = shadow.group(group);
+                        marks.push((start, number));
+                        number
+                    }
+                };
                 let stretch = Stretch { offset: inside as u32, bytes: n as u32, lane: who.lane, stride: 0 };
                 shadow.touch(number, stretch, &mut |g, a, b| judge.order(g, a, b), &mut |g, a, _, byte| {
                     add(&mut races, g, a, who.lane, start + u64::from(byte));
@@ -166,6 +209,18 @@ impl Core<'_> {
             done += n;
         }
         self.report_engine(peers, who, Storage::Global, touch, &races);
+    }
+
+    /// What a thread of a block wrote to global memory by copies is done, as of now.
+    pub(crate) fn waited_lines(&mut self, peers: &Peers, lines: &[LineMark], (rank, warp): (usize, u32)) {
+        let races = peers.blocks().get(rank).and_then(|b| b.races.as_ref());
+        let Some(tick) = races.and_then(|r| r.warps.get(warp as usize)).map(|w| w.tick) else { return };
+        for (start, number) in lines {
+            let Some(allocation) = self.memory.find(*start) else { continue };
+            if let Some(page) = allocation.page(start - allocation.base) {
+                page.shadow.lock().unwrap_or_else(PoisonError::into_inner).complete(*number, tick);
+            }
+        }
     }
 
     fn report_engine(&mut self, peers: &mut Peers, who: Actor, storage: Storage, touch: Touch, races: &[Race]) {

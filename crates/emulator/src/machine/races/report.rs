@@ -69,7 +69,7 @@ impl Core<'_> {
         }
     }
 
-    fn line(&self, pc: u32) -> String {
+    pub(super) fn line(&self, pc: u32) -> String {
         self.parties.line(base_of(self.party), pc)
     }
 
@@ -106,8 +106,14 @@ impl Core<'_> {
         if old.tick == Group::PENDING || old.touch.asynchronous && !old.touch.writes && old.warps == 1 {
             let program = self.parties.program(old.block);
             return match program.and_then(|p| p.code.get(old.pc as usize)).map(|i| i.action) {
-                Some(Action::Bulk(_) | Action::WriteAsync(_)) if old.touch.writes => {
+                Some(Action::Bulk(_) | Action::WriteAsync(_)) if old.lands => {
                     format!("the copy of {} is under way: no wait for its mbarrier comes between", self.line(old.pc))
+                }
+                Some(Action::Bulk(_)) if old.touch.writes => {
+                    format!(
+                        "the copy of {} is under way: no `cp.async.bulk.wait_group` comes between",
+                        self.line(old.pc)
+                    )
                 }
                 Some(Action::Bulk(_)) => {
                     format!(

@@ -61,6 +61,15 @@ pub(crate) struct WarpClock {
     seen: Vec<Option<(u32, Rc<Clock>)>>,
 }
 
+/// What a warp knows while its lanes agree, as far as it orders accesses.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    block: u64,
+    warp: u16,
+    synced: u32,
+    known: Rc<Clock>,
+}
+
 /// Hints that a warp keeps.
 const HINTS: usize = 16;
 
@@ -79,6 +88,22 @@ impl WarpClock {
             polled: None,
             seen: vec![],
         }
+    }
+
+    /// What it knows now; `None` where its lanes do not agree.
+    #[inline(always)]
+    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+        match (&self.known, &self.matrix) {
+            (Lanes::One(known), None) => {
+                Some(Snapshot { block: self.block, warp: self.warp, synced: self.synced, known: Rc::clone(known) })
+            }
+            _ => None,
+        }
+    }
+
+    /// The clock of a warp that knew this.
+    pub(super) fn at(s: &Snapshot) -> WarpClock {
+        WarpClock { synced: s.synced, ..WarpClock::new(s.block, s.warp, &s.known) }
     }
 
     /// Up to when a lane knows of another.
@@ -148,7 +173,7 @@ impl WarpClock {
                     times.iter_mut().zip(&matrix[lane]).for_each(|(a, b): (&mut u32, _)| *a = (*a).max(*b));
                 }
                 each(mask).for_each(|lane| times[lane] = self.tick);
-                Entry::Full(Box::new(times))
+                Entry::of(times)
             }
         }
     }

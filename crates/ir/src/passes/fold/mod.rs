@@ -11,15 +11,15 @@ mod integers;
 mod logic;
 
 use super::evaluate::{self, evaluate};
-use super::rewrite::{Outcome, Rewriter, Rule, rewrite};
+use super::rewrite::{Outcome, Rewriter, Rule, Scratch, rewrite};
 use crate::kernel::{Inst, Kernel, Value};
 use crate::op::{Binary, Op};
 use crate::types::Type;
 use smallvec::SmallVec;
 
 /// Folds a verified kernel.
-pub(super) fn fold(kernel: &mut Kernel) {
-    rewrite(kernel, &mut Fold);
+pub(super) fn fold(kernel: &mut Kernel, scratch: &mut Scratch) {
+    rewrite(kernel, scratch, &mut Fold);
 }
 
 struct Fold;

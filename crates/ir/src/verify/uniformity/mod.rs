@@ -312,7 +312,10 @@ impl Walk<'_> {
 
     fn machine(&mut self, inst: &Inst, machine: &Machine, state: &mut State) {
         let mut read = Level::Block;
-        machine.each_register(|r| read = read.max(state.registers.get(r.0 as usize).copied().unwrap_or(Level::Lane)));
+        machine.each_run(|run| match state.registers.get(run) {
+            Some(all) => read = all.iter().fold(read, |most, level| most.max(*level)),
+            None => read = Level::Lane,
+        });
         if is_block_barrier(machine) {
             self.whole_block(inst, state);
         } else if machine.convergence() == Convergence::Aligned {

@@ -4,6 +4,7 @@ use super::{Row, row};
 
 pub(super) const ROWS: &[Row] = &[
     row("bra{.uni}", "t:label", "Jumps.").control(),
+    row("brx.idx{.uni}", "a:u32, (t)", "Jumps to the label of a table that an index picks.").ptx(6, 0).control(),
     row("ret{.uni}", "", "Returns; ends a kernel's thread.").control(),
     row("call{.uni}", "f:function, (a)?", "Calls a function.").control(),
     row("call{.uni}", "(r), f:function, (a)?", "Calls a function; r is where its result goes.").control(),

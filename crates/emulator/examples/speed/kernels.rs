@@ -1,58 +1,37 @@
-//! How fast the emulator is: million warp instructions a second on one core, unchecked and checked.
-//!
-//! `cargo run --release -p warpsmith-emulator --example speed`
+//! Kernels that stream rows, and loops of nothing but arithmetic.
 
-#![allow(clippy::print_stdout)]
+use super::{Workload, support};
+use support::Buffers;
+use warpsmith_emulator::Launch;
 
-use warpsmith_emulator::{Checks, Launch, Options, Program, System};
-use warpsmith_types::Chip;
+/// Rows, and elements of a row.
+const ROWS: u32 = 512;
+const COLUMNS: u32 = 4096;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("{:32} {:>12} {:>12}   million warp instructions/s, one core", "", "unchecked", "checked");
-    for (name, ptx) in [
-        ("ALU: 16 fma a turn", alu(false)),
-        ("ALU: 16 integer a turn", alu(true)),
-        ("RMSNorm 512 x 4096 bf16", rms_norm()),
-        ("softmax, lane-wise exponentials", softmax()),
-    ] {
-        let program = Program::decode(&warpsmith_ptx::parse(&ptx)?, "k")?;
-        let mut speeds = vec![];
-        for checks in [Checks::NONE, Checks::ALL] {
-            let mut system = System::new(Chip::H200);
-            let bytes = 512 * 4096 * 2;
-            let x = system.allocate(bytes, "x")?;
-            let y = system.allocate(bytes, "y")?;
-            let data: Vec<u8> = (0..bytes / 2).flat_map(|i| (0x3f80u16 + (i % 251) as u16).to_le_bytes()).collect();
-            system.write(x, &data)?;
-            let mut launch = Launch::new(512, 256);
-            launch.push(&x.0.to_le_bytes()).push(&y.0.to_le_bytes());
-            let options = Options { checks, threads: 1, ..Options::default() };
-            let mut best = 0f64;
-            for _ in 0..5 {
-                let start = seconds();
-                let outcome = system.launch(&program, &launch, None, &options)?;
-                let seconds = seconds() - start;
-                for f in &outcome.findings {
-                    println!("{}", f.diagnostic());
-                }
-                best = best.max(outcome.instructions as f64 / seconds / 1e6);
-            }
-            speeds.push(best);
-        }
-        println!("{name:32} {:12.1} {:12.1}", speeds[0], speeds[1]);
-    }
-    Ok(())
+fn workload(ptx: &str) -> Workload {
+    let mut system = support::system();
+    let values: Vec<u16> = (0..ROWS * COLUMNS).map(|i| 0x3f80 + (i % 251) as u16).collect();
+    let x = system.upload("x", &values, |x| x.to_le_bytes());
+    let y = system.allocate(2 * values.len(), "y").expect("there is room");
+    let mut launch = Launch::new(ROWS, 256);
+    launch.push(&x.0.to_le_bytes()).push(&y.0.to_le_bytes());
+    Workload { program: support::program(ptx, "k"), system, launch, flops: 0.0, expected: None }
 }
 
-/// Seconds that this thread has run, so that other work on the machine does not count.
-fn seconds() -> f64 {
-    let nanoseconds = std::fs::read_to_string("/proc/thread-self/schedstat")
-        .ok()
-        .and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
-    match nanoseconds {
-        Some(n) => n as f64 * 1e-9,
-        None => std::time::UNIX_EPOCH.elapsed().map_or(0.0, |d| d.as_secs_f64()),
-    }
+pub(crate) fn fma() -> Workload {
+    workload(&alu(false))
+}
+
+pub(crate) fn integer() -> Workload {
+    workload(&alu(true))
+}
+
+pub(crate) fn rms_norm() -> Workload {
+    workload(&norm())
+}
+
+pub(crate) fn softmax() -> Workload {
+    workload(&exponentials())
 }
 
 fn kernel(body: &str) -> String {
@@ -85,7 +64,7 @@ fn alu(integer: bool) -> String {
 }
 
 /// A row a block: 16 bytes a load, two passes over registers, a block reduction through shuffles and shared memory.
-fn rms_norm() -> String {
+fn norm() -> String {
     let mut b = String::from(
         "ld.param.u64 %rd1, [x];\nld.param.u64 %rd2, [y];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n\
          mul.wide.u32 %rd3, %r2, 8192;\nmul.wide.u32 %rd4, %r1, 16;\nadd.s64 %rd5, %rd3, %rd4;\n\
@@ -133,7 +112,7 @@ fn butterfly() -> String {
 }
 
 /// Exponentials and 16-bit accesses.
-fn softmax() -> String {
+fn exponentials() -> String {
     let mut b = String::from(
         "ld.param.u64 %rd1, [x];\nld.param.u64 %rd2, [y];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n\
          mul.wide.u32 %rd3, %r2, 8192;\nmul.wide.u32 %rd4, %r1, 2;\nadd.s64 %rd5, %rd3, %rd4;\n\
