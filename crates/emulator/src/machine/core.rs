@@ -135,6 +135,8 @@ pub(crate) struct Core<'a> {
     pub signals: u64,
     /// How often a warp was found polling in vain.
     pub spins: u64,
+    /// When last a thread exited or an engine did something: who is gone may have been what others waited for.
+    pub ended: u64,
     /// Blocks that have let the next launch start, or have exited.
     pub triggered: u64,
     /// What is known when that is over.
@@ -210,6 +212,7 @@ impl<'a> Core<'a> {
             upstream: None,
             signals: 0,
             spins: 0,
+            ended: 0,
             triggered: 0,
             upstream_over: None,
             left: Clock::default(),

@@ -154,6 +154,7 @@ impl Warp {
         core.executed = executed;
         let used = executed - start + strong;
         self.worked += used;
+        self.rested = core.now();
         self.hurry = if self.groups.iter().any(|g| g.state == State::Ready) { self.hurry + used } else { 0 };
         let state = match stop {
             Stop::Ready => State::Ready,
@@ -415,6 +416,7 @@ impl Warp {
         common.live -= active.count_ones();
         self.leave_cluster(common, active);
         core.leaves(common, self.index, active);
+        core.ended = core.now();
         let met = self.exited(active);
         if met != 0 {
             common.meet(self.index, met, self.live);

@@ -86,8 +86,12 @@ impl Cluster {
     /// When the last of its warps began to wait or to poll in vain, and up to when all have done so; `None` when one
     /// may go on.
     pub(super) fn stuck_since(&mut self, core: &mut Core<'_>) -> Option<(u64, u64)> {
-        let mut all = (0, u64::MAX);
-        for warp in self.warps.iter().filter(|w| w.live != 0 && w.is_ready()) {
+        let mut all = (core.ended, u64::MAX);
+        for warp in self.warps.iter().filter(|w| w.live != 0) {
+            if !warp.is_ready() {
+                all.0 = all.0.max(warp.rested);
+                continue;
+            }
             if !warp.spin.is_vain() {
                 return None;
             }

@@ -92,6 +92,8 @@ pub(crate) struct Warp {
     /// Instructions, strong accesses counted as what they cost of a turn.
     pub worked: u64,
     pub spin: Spin,
+    /// When it last stopped.
+    pub rested: u64,
 }
 
 impl Warp {
@@ -116,6 +118,7 @@ impl Warp {
             stores: 0,
             worked: 0,
             spin: Spin::default(),
+            rested: 0,
         };
         for (special, plane) in &core.program.specials {
             if core.uniform(*special, [0; 3], rank, index).is_none() {

@@ -55,7 +55,7 @@ fn a_report_names_devices_and_launches() {
     assert_eq!(race.agent.as_deref(), Some("launch 0 of stream 0 of device 1"), "{text}");
     let other = race.other.as_ref().unwrap();
     assert_eq!(other.agent.as_deref(), Some("`k`, launch 0 of stream 0 of device 0"), "{text}");
-    assert_eq!((race.ptx_line, other.ptx_line, other.thread), (20, 18, Some([0; 3])), "{text}");
+    assert_eq!((race.ptx_line, other.ptx_line, other.thread), (21, 18, Some([0; 3])), "{text}");
     assert!(text.contains("block (0, 0, 0) of `k` (launch 0 of stream 0 of device 0) writes the flag"), "{text}");
 }
 

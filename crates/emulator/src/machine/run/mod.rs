@@ -111,6 +111,8 @@ struct Run<'a> {
     instructions: u64,
     /// Whether somebody was found waiting in vain since that was last looked at.
     vain: bool,
+    /// When last an operation of the host, a copy or a launch was over.
+    ended: u64,
     stopped: bool,
 }
 
@@ -167,6 +169,7 @@ impl<'a> Run<'a> {
             done: vec![],
             instructions: 0,
             vain: false,
+            ended: 0,
             stopped: false,
         }
     }
@@ -261,6 +264,7 @@ impl<'a> Run<'a> {
     /// A launch or copy is over: what it did is known to whoever comes after.
     fn over(&mut self, place: usize) {
         let running = self.running.remove(place);
+        self.ended = self.executed;
         let mut clock = (*running.start).clone();
         if let Active::Grid(grid) = &running.work {
             clock.join(&grid.core.left);

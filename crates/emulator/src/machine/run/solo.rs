@@ -250,6 +250,7 @@ impl Run<'_> {
         }
         if done {
             self.lines[queue].next += 1;
+            self.ended = self.executed;
             self.unblock();
         } else {
             self.picker.yields(doer.party);

@@ -12,7 +12,7 @@ impl Run<'_> {
         if !std::mem::take(&mut self.vain) {
             return false;
         }
-        let (mut since, mut seen) = (0, u64::MAX);
+        let (mut since, mut seen) = (self.ended, u64::MAX);
         for (queue, line) in self.lines.iter().enumerate() {
             if !self.can_run(queue, line) {
                 continue;
