@@ -33,14 +33,14 @@ fn message(flag: &str, poll: &str, options: &Options) -> (Outcome, u32) {
 fn a_message_needs_system_scope() {
     always_clean(|o| {
         let (outcome, got) = message(RELEASE, ACQUIRE, o);
-        assert_eq!(got, 42);
+        assert!(got == 42 || !outcome.is_clean(), "{o:?}: {got}");
         outcome
     });
     let fenced = "fence.acq_rel.sys;\nst.relaxed.sys.global.u32 [%rd2], %r4;";
     always_clean(|o| message(fenced, "ld.relaxed.sys.global.u32 %r5, [%rd2];\nfence.acq_rel.sys;", o).0);
     let race = |flag: &str, poll: &str, says: &str| always(FindingKind::Race, says, |o| message(flag, poll, o).0);
     race("st.release.gpu.global.u32 [%rd2], %r4;", ACQUIRE, "the scope .gpu of line 20 of the PTX does not include");
-    race(RELEASE, "ld.acquire.gpu.global.u32 %r5, [%rd2];", "the scope .gpu of line 17 of the PTX does not include");
+    race(RELEASE, "ld.acquire.gpu.global.u32 %r5, [%rd2];", "the scope .gpu of line 18 of the PTX does not include");
     race(&fenced.replace("acq_rel.sys", "acq_rel.gpu"), ACQUIRE, "the scope .gpu");
     race("st.relaxed.sys.global.u32 [%rd2], %r4;", ACQUIRE, "without `.release`");
     race(RELEASE, "ld.relaxed.sys.global.u32 %r5, [%rd2];", "without `.acquire`");

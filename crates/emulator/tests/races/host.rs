@@ -78,6 +78,7 @@ fn a_launch_comes_after_what_the_host_did_before() {
     let run = |event: bool, options: &Options| {
         let mut s = two_devices();
         let (data, other) = (s.allocate_host(512, "data").unwrap(), words(&mut s, 0, 1, "other"));
+        s.write(data, &[0; 512]).unwrap();
         let (stream, thread, before) = (s.stream(Device(0)).unwrap(), s.host_thread("main"), s.event());
         s.host(thread).write(data, &[9; 4]);
         if event {

@@ -5,7 +5,7 @@ use super::super::launch::Schedule;
 use super::super::random::Random;
 use super::{Candidate, Setting};
 use crate::memory::Owner;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Of so many turns of a fast device, one is for others.
 const SHARED: u64 = 16;
@@ -32,6 +32,8 @@ pub(super) struct Picker {
     precedence: FxHashMap<usize, u64>,
     /// The next precedence below all others.
     lowest: u64,
+    /// Those that have waited in vain since somebody else did something: they are not preferred.
+    tired: FxHashSet<usize>,
 }
 
 /// Precedences that are drawn lie above those that are lost.
@@ -52,13 +54,15 @@ impl Picker {
             special,
             precedence: FxHashMap::default(),
             lowest: DRAWN,
+            tired: FxHashSet::default(),
         }
     }
 
     pub(super) fn pick(&mut self, ready: &[Ready]) -> Option<Candidate> {
         self.turns += 1;
         let of_special = |special: bool| -> Vec<Ready> {
-            ready.iter().copied().filter(|r| (r.owner == self.special) == special).collect()
+            let preferred = |r: &Ready| (r.owner == self.special) == special && !self.tired.contains(&r.party);
+            ready.iter().copied().filter(preferred).collect()
         };
         let among = match self.schedule {
             Schedule::Adversarial => return self.first(ready),
@@ -71,7 +75,11 @@ impl Picker {
             (Schedule::RoundRobin, _) | (_, 0) => self.turns % among.len().max(1) as u64,
             _ => self.random.below(among.len() as u64),
         };
-        among.get(place as usize).map(|r| r.candidate)
+        let chosen = among.get(place as usize)?;
+        if !self.tired.contains(&chosen.party) {
+            self.tired.clear();
+        }
+        Some(chosen.candidate)
     }
 
     /// The one that comes first of all that can run.
@@ -91,5 +99,6 @@ impl Picker {
     pub(super) fn yields(&mut self, party: usize) {
         self.lowest = self.lowest.saturating_sub(1);
         self.precedence.insert(party, self.lowest);
+        self.tired.insert(party);
     }
 }
