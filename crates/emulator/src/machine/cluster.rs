@@ -7,7 +7,7 @@ use super::core::Core;
 use super::grid::SELDOM;
 use super::launch::Schedule;
 use super::peers::Peers;
-use super::races::{ClusterRaces, Clock};
+use super::races::{Clock, ClusterRaces};
 use super::random::Random;
 use super::warp::{State, Warp};
 use std::rc::Rc;

@@ -42,6 +42,6 @@ mod watch;
 
 pub(crate) use grid::run;
 pub(crate) use launch::check;
-pub(crate) use run::{Condition, Operation, Queue, Setting, Signal, run as run_all};
 pub use launch::{Checks, Launch, Options, Outcome, Schedule};
 pub(crate) use peers::{mapped, rank_of};
+pub(crate) use run::{Condition, Operation, Queue, Setting, Signal, run as run_all};

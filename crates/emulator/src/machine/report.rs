@@ -15,7 +15,14 @@ use warpsmith_types::Location;
 
 impl Core<'_> {
     /// A finding without particulars, or `None` when it is known already and has been counted.
-    pub(super) fn finding(&mut self, common: &Common, warp: u32, kind: FindingKind, pc: u32, lane: usize) -> Option<Finding> {
+    pub(super) fn finding(
+        &mut self,
+        common: &Common,
+        warp: u32,
+        kind: FindingKind,
+        pc: u32,
+        lane: usize,
+    ) -> Option<Finding> {
         self.race_finding(common, warp, kind, pc, lane, (0, 0))
     }
 

@@ -2,10 +2,10 @@
 
 use super::{Device, System};
 use crate::Error;
+use crate::Manifest;
 use crate::machine::{Condition, Launch, Operation, Queue, Signal};
 use crate::memory::{DevicePointer, Owner};
 use crate::program::{Program, Semantics};
-use crate::Manifest;
 use std::sync::Arc;
 
 /// A stream of a device: what is enqueued on it comes one after the other.

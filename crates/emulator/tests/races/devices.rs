@@ -80,7 +80,8 @@ fn store_buffering() {
     always_clean(|o| run("st.relaxed.sys.global.u32 [%rd1], %r4;", "ld.relaxed.sys.global.u32 %r5, [%rd2];", o));
     let weak = |o: &Options| run("st.global.u32 [%rd1], %r4;", "ld.global.u32 %r5, [%rd2];", o);
     always(FindingKind::Race, "different devices", weak);
-    let narrow = |o: &Options| run("st.relaxed.gpu.global.u32 [%rd1], %r4;", "ld.relaxed.gpu.global.u32 %r5, [%rd2];", o);
+    let narrow =
+        |o: &Options| run("st.relaxed.gpu.global.u32 [%rd1], %r4;", "ld.relaxed.gpu.global.u32 %r5, [%rd2];", o);
     always(FindingKind::Race, "their scopes or sizes do not fit", narrow);
 }
 
@@ -114,7 +115,8 @@ fn memory_of_another_device_must_be_mapped() {
 #[test]
 fn who_waits_for_whom() {
     // Each waits for a flag that the other raises only afterwards.
-    let wait = "POLL:\nld.acquire.sys.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra POLL;\nmov.u32 %r4, 1;\n";
+    let wait =
+        "POLL:\nld.acquire.sys.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra POLL;\nmov.u32 %r4, 1;\n";
     let program = of_two(&format!("{wait}st.release.sys.global.u32 [%rd2], %r4;"));
     for options in schedules() {
         let mut s = two_devices();

@@ -4,7 +4,8 @@ use super::*;
 use warpsmith_emulator::Order;
 
 const RAISE: &str = "mov.u32 %r3, 42;\nst.global.u32 [%rd1], %r3;\nmov.u32 %r4, 1;\n";
-const POLL: &str = "setp.eq.u32 %p1, %r5, 0;\n@%p1 bra POLL;\nld.global.u32 %r6, [%rd1];\nst.global.u32 [%rd1+128], %r6;";
+const POLL: &str =
+    "setp.eq.u32 %p1, %r5, 0;\n@%p1 bra POLL;\nld.global.u32 %r6, [%rd1];\nst.global.u32 [%rd1+128], %r6;";
 
 #[test]
 fn the_host_sees_what_a_kernel_releases_to_the_system() {

@@ -1,7 +1,9 @@
 //! Litmus tests: what orders two accesses, and what does not.
 
+mod all_reduce;
 mod between_blocks;
 mod copies;
+mod dependents;
 mod devices;
 mod host;
 mod streams;

@@ -111,8 +111,7 @@ impl Core<'_> {
         let end = stretches.iter().map(|s| s.offset + s.bytes).max()?;
         let number = peers.with_shadow(rank, start..end, |clocks, shadow| {
             let clock = clocks.get(who.warp as usize)?;
-            let judge =
-                Judge { clock, by: Some(who.lane), touch: group.touch, bytes: group.bytes, value: 0, parties };
+            let judge = Judge { clock, by: Some(who.lane), touch: group.touch, bytes: group.bytes, value: 0, parties };
             let number = shadow.group(group);
             for stretch in stretches {
                 shadow.touch(number, *stretch, &mut |g, a, b| judge.order(g, a, b), &mut |g, a, _, byte| {

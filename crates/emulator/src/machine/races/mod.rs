@@ -21,8 +21,8 @@ mod threads;
 mod words;
 
 pub(crate) use access::Deed;
-pub(crate) use block::{BlockRaces, ClusterRaces};
 pub(crate) use access::Race;
+pub(crate) use block::{BlockRaces, ClusterRaces};
 pub(crate) use clock::Clock;
 pub(crate) use engines::{LineMark, Mark};
 pub(crate) use flags::Flags;

@@ -44,7 +44,10 @@ pub(crate) struct Party<'a> {
 /// What a party does.
 #[derive(Debug)]
 pub(crate) enum Work<'a> {
-    Grid { program: &'a Program, shape: &'a Shape },
+    Grid {
+        program: &'a Program,
+        shape: &'a Shape,
+    },
     /// What each step does, in words.
     Steps(Vec<String>),
 }

@@ -32,7 +32,8 @@ impl Core<'_> {
         let lane = *lane as usize % LANES;
         let parties = self.parties;
         let program = parties.program(old.block);
-        let elsewhere = program.map_or(1 + party_of(old.block) as u64, |p| if p.id == self.program.id { 0 } else { !p.id });
+        let elsewhere =
+            program.map_or(1 + party_of(old.block) as u64, |p| if p.id == self.program.id { 0 } else { !p.id });
         let other = (elsewhere, old.pc);
         let Some(mut finding) = self.race_finding(peers, warp, kind, pc, lane, other) else { return };
         let space = if storage == Storage::Global { Space::Global } else { Space::Shared };
@@ -85,7 +86,9 @@ impl Core<'_> {
             () if kernel(old) && kernel(here) && owner(old) == owner(here) => {
                 "nothing orders the two launches: no event, and no flag".into()
             }
-            () if kernel(old) && kernel(here) => "nothing orders the two launches, which are on different devices".into(),
+            () if kernel(old) && kernel(here) => {
+                "nothing orders the two launches, which are on different devices".into()
+            }
             () => "nothing orders the two".into(),
         }
     }

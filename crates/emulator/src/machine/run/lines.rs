@@ -176,9 +176,11 @@ impl<'a> Run<'a> {
 
     /// What a device has free for others than one of those that run.
     fn free(&self, owner: Owner, but: Option<usize>) -> u128 {
-        let here = self.running.iter().enumerate().filter(|(place, r)| {
-            Some(*place) != but && self.setting.queues[r.queue].owner == owner
-        });
+        let here = self
+            .running
+            .iter()
+            .enumerate()
+            .filter(|(place, r)| Some(*place) != but && self.setting.queues[r.queue].owner == owner);
         let used = here.map(|(_, r)| match &r.work {
             Active::Grid(grid) => u128::from(grid.claims()) * WHOLE / u128::from(grid.limit),
             Active::Copy(_) => 0,

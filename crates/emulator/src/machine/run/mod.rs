@@ -177,6 +177,10 @@ impl<'a> Run<'a> {
     fn go(&mut self) {
         loop {
             while self.advance() {}
+            if self.is_stuck() {
+                self.deadlock();
+                return;
+            }
             let ready = self.ready();
             let Some(chosen) = self.picker.pick(&ready) else {
                 if self.lines.iter().zip(self.setting.queues).any(|(l, q)| l.next < q.operations.len()) {
@@ -189,10 +193,6 @@ impl<'a> Run<'a> {
                 Candidate::Host(queue) => self.host(queue),
             }
             if self.stopped {
-                return;
-            }
-            if self.is_stuck() {
-                self.deadlock();
                 return;
             }
         }

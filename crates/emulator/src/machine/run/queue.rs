@@ -96,7 +96,9 @@ impl Operation {
     pub(crate) fn in_words(&self, name: impl Fn(DevicePointer) -> String) -> String {
         match self {
             Operation::Launch { program, .. } => format!("launch of `{}`", program.name),
-            Operation::Copy { to, from, bytes } => format!("copy of {bytes} bytes from {} to {}", name(*from), name(*to)),
+            Operation::Copy { to, from, bytes } => {
+                format!("copy of {bytes} bytes from {} to {}", name(*from), name(*to))
+            }
             Operation::Fill { to, bytes, .. } => format!("fill of {bytes} bytes at {}", name(*to)),
             Operation::Write { to, data } => format!("write of {} bytes to {}", data.len(), name(*to)),
             Operation::Read { from, bytes, .. } => format!("read of {bytes} bytes from {}", name(*from)),

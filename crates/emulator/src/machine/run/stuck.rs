@@ -23,7 +23,8 @@ impl Run<'_> {
         let full: Vec<bool> = (0..self.running.len()).map(|place| self.room(place) == 0).collect();
         for (running, full) in self.running.iter_mut().zip(full) {
             let Active::Grid(grid) = &mut running.work else { return false };
-            if !full && grid.waiting() > 0 {
+            // One without threads is about to be over.
+            if grid.resident() == 0 || !full && grid.waiting() > 0 {
                 return false;
             }
             let Some((a, b)) = grid.stuck_since() else { return false };
