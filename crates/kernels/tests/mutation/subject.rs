@@ -7,10 +7,13 @@ use warpsmith_ptx::Module;
 use warpsmith_runtime::{Bound, Device, LaunchOutcome, Tensor};
 use warpsmith_types::Chip;
 
+/// Runs it on a device, with its own PTX or another.
+type Run = dyn Fn(&Device, Option<&str>) -> Ran + Send + Sync;
+
 /// A launch of one kernel on data that are always the same.
 pub struct Subject {
     pub name: String,
-    launch: Box<dyn Fn(&Device, Option<&str>) -> Ran + Send + Sync>,
+    launch: Box<Run>,
 }
 
 /// What came of a launch.

@@ -20,7 +20,6 @@ mod lock;
 pub use entry::Code;
 pub use key::{Key, without_lines};
 
-use entry::Damaged;
 use folder::Folder;
 use lock::Locks;
 use std::path::{Path, PathBuf};
@@ -157,7 +156,7 @@ impl Cache {
                 self.hits.fetch_add(1, Ordering::Relaxed);
                 Some(code)
             }
-            Err(damage @ (Damaged::Checksum | Damaged::Foreign | Damaged::Short)) => {
+            Err(damage) => {
                 self.remove(key, &damage.to_string());
                 None
             }
