@@ -217,6 +217,7 @@ impl Kernel for Decoded {
             cluster: shape.cluster,
             dynamic_shared: shape.dynamic_shared,
             parameters: parameters.to_vec(),
+            ..Launch::new(1, 1)
         };
         let program = self.program.clone();
         self.machine.queue(stream.0, Work::Launch { program, launch, manifest: manifest.cloned() })
