@@ -12,6 +12,7 @@ pub use kernel::{Gemm, GemmArgs, GemmParams};
 pub use plan::GemmPlan;
 
 use crate::cache::Configs;
+use crate::gate::Candidate;
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Stream};
 use warpsmith_types::Chip;
@@ -42,4 +43,17 @@ pub fn bind(a: &TensorArg, b: &TensorArg, c: &mut TensorArg, device: &Device) ->
 /// As [`gemm`].
 pub fn plan(a: &TensorArg, b: &TensorArg, c: &TensorArg, chip: &Chip) -> Result<Gemm, ArgumentError> {
     Gemm::plan(a, b, c, chip)
+}
+
+/// What each implementation says of these arguments on a chip: the first that takes them is the one that [`gemm`] runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take them.
+pub fn candidates(
+    a: &TensorArg,
+    b: &TensorArg,
+    c: &TensorArg,
+    chip: &Chip,
+) -> Result<Vec<Candidate<Gemm>>, ArgumentError> {
+    Gemm::candidates(a, b, c, chip)
 }

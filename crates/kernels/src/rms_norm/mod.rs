@@ -14,8 +14,10 @@ pub mod reference;
 pub use kernel::{RmsNorm, RmsNormArgs, RmsNormParams};
 
 use crate::cache::Configs;
+use crate::gate::Candidate;
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Stream};
+use warpsmith_types::Chip;
 
 static KERNELS: Configs<RmsNorm> = Configs::new();
 
@@ -69,4 +71,18 @@ pub fn bind_plan(
 /// As [`rms_norm`].
 pub fn plan(x: &TensorArg, weight: Option<&TensorArg>, y: &TensorArg, eps: f32) -> Result<RmsNorm, ArgumentError> {
     RmsNorm::plan(x, weight, y, eps)
+}
+
+/// What each implementation says of these arguments on a chip: the first that takes them is the one that [`rms_norm`] runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take them.
+pub fn candidates(
+    x: &TensorArg,
+    weight: Option<&TensorArg>,
+    y: &TensorArg,
+    eps: f32,
+    chip: &Chip,
+) -> Result<Vec<Candidate<RmsNorm>>, ArgumentError> {
+    RmsNorm::candidates(x, weight, y, eps, chip)
 }

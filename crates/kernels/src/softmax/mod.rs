@@ -13,8 +13,10 @@ pub mod reference;
 pub use kernel::{Softmax, SoftmaxArgs, SoftmaxParams};
 
 use crate::cache::Configs;
+use crate::gate::Candidate;
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Stream};
+use warpsmith_types::Chip;
 
 static KERNELS: Configs<Softmax> = Configs::new();
 
@@ -64,4 +66,12 @@ pub fn bind_plan(kernel: Softmax, x: &TensorArg, y: &mut TensorArg, device: &Dev
 /// As [`softmax`].
 pub fn plan(x: &TensorArg, y: &TensorArg) -> Result<Softmax, ArgumentError> {
     Softmax::plan(x, y)
+}
+
+/// What each implementation says of these arguments on a chip: the first that takes them is the one that [`softmax`] runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take them.
+pub fn candidates(x: &TensorArg, y: &TensorArg, chip: &Chip) -> Result<Vec<Candidate<Softmax>>, ArgumentError> {
+    Softmax::candidates(x, y, chip)
 }
