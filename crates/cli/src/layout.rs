@@ -3,10 +3,10 @@
 mod operation;
 
 use crate::failure::Failure;
+use crate::style;
 use clap::{ArgGroup, Args};
 use operation::Answer;
 use std::fmt::Write;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warpsmith::layout::{ComposedLayout, Layout, Picture};
@@ -134,10 +134,9 @@ fn facts(answer: &Answer) -> String {
 
 /// The picture for the terminal, as far as it fits.
 fn shown(picture: &Picture) -> String {
-    let terminal = std::io::stdout().is_terminal();
     let width = std::env::var("COLUMNS").ok().and_then(|n| n.parse().ok()).unwrap_or(160);
     let part = picture.cropped(MOST_ROWS, width);
-    let text = match terminal && std::env::var_os("NO_COLOR").is_none() {
+    let text = match style::on_output() {
         true => part.to_ansi(),
         false => part.to_text(),
     };

@@ -6,6 +6,7 @@ mod report;
 mod values;
 mod watched;
 
+use crate::commands::parse_chip;
 use crate::failure::Failure;
 use crate::tensor_file;
 use argument::Argument;
@@ -147,11 +148,6 @@ fn parse_extents(text: &str) -> Result<[u32; 3], String> {
 fn parse_output(text: &str) -> Result<(String, PathBuf), String> {
     let parts = text.split_once('=').map(|(name, file)| (name.to_string(), PathBuf::from(file)));
     parts.ok_or_else(|| format!("`{text}` is not NAME=FILE, like y=y.npy"))
-}
-
-fn parse_chip(text: &str) -> Result<Chip, String> {
-    let names: Vec<&str> = Chip::ALL.iter().map(|c| c.name).collect();
-    Chip::by_name(text).ok_or_else(|| format!("there is no chip `{text}`; there are {}", names.join(", ")))
 }
 
 /// Runs the kernel and reports. The exit code is 3 when the sanitizer found an error.
