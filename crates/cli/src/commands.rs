@@ -222,6 +222,6 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Layout(args) => layout::layout(&args),
         Command::Doctor(args) => doctor::doctor(&args),
-        Command::Completions(args) => Ok(completions::completions(&args)),
+        Command::Completions(args) => completions::completions(&args),
     }
 }

@@ -1,6 +1,8 @@
 //! `warpsmith completions`.
 
 use crate::commands::Cli;
+use crate::failure::Failure;
+use crate::output;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use std::process::ExitCode;
@@ -14,9 +16,9 @@ pub(crate) struct CompletionsArgs {
 }
 
 /// Prints a script that the shell reads.
-pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let mut script = vec![];
     clap_complete::generate(args.shell, &mut Cli::command(), "warpsmith", &mut script);
-    print!("{}", String::from_utf8_lossy(&script));
-    ExitCode::SUCCESS
+    output::print(String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use crate::case::{Case, Made, Way};
 use crate::commands::{Names, parse_chip, parse_dtype, parse_extents, parse_target};
 use crate::failure::Failure;
 use crate::operator::{self, Operator};
+use crate::output;
 use crate::style::{Ink, paint};
 use clap::Args;
 use serde::Serialize;
@@ -124,12 +125,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         floor: FloorReport::of(&case, &chip),
         implementations: ways.into_iter().map(|way| WayReport::of(way, &chip)).collect(),
     };
-    if args.json {
-        let text = serde_json::to_string_pretty(&explanation).map_err(|e| Failure::Option(e.to_string()))?;
-        println!("{text}");
-    } else {
-        println!("{explanation}");
-    }
+    output::print_report(&explanation, args.json)?;
     match taken {
         Some(_) => Ok(ExitCode::SUCCESS),
         None => Err(Failure::Option(format!("no implementation of {} takes this call", case.operator.name()))),

@@ -3,6 +3,7 @@
 mod operation;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::style;
 use clap::{ArgGroup, Args};
 use operation::Answer;
@@ -79,7 +80,7 @@ pub(crate) fn layout(args: &LayoutArgs) -> Result<ExitCode, Failure> {
         std::fs::write(path, picture.to_svg())
             .map_err(|e| Failure::Option(format!("{}: can not be written: {e}", path.display())))?;
     }
-    print!("{out}");
+    output::print(out)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,9 +1,33 @@
-//! Files that are written when the work is done, and opened before it begins.
+//! What is printed, and files that are written when the work is done and opened before it begins.
 
 use crate::failure::Failure;
+use serde::Serialize;
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+/// Prints. A reader that has seen enough (`| head`) is no error.
+pub(crate) fn print(text: impl Display) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match write!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Write { path: "standard output".into(), error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints as JSON, or in words.
+pub(crate) fn print_report(report: &(impl Display + Serialize), json: bool) -> Result<(), Failure> {
+    if json { print(to_json(report)?) } else { print(format_args!("{}\n", report.to_string().trim_end())) }
+}
+
+/// As JSON that people can read too.
+pub(crate) fn to_json(report: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(report).map_err(|e| Failure::Option(e.to_string()))?;
+    Ok(text + "\n")
+}
 
 /// A file that can be written.
 pub(crate) struct Output {

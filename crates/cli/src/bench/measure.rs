@@ -10,13 +10,14 @@ use warpsmith::kernels::compare::encode;
 use warpsmith::kernels::random::Random;
 use warpsmith::runtime::bench::{Settings, Timing, copied, measure};
 use warpsmith::runtime::{Bound, Buffer, Device, Error, Jit, LaunchError, Tensor};
-use warpsmith_types::{Chip, DType};
+use warpsmith_types::DType;
 
 /// Kernels shorter than this are measured several to a graph: launching takes a part of their time that graphs take away,
 /// and events are not exact enough.
 const SHORT: Duration = Duration::from_micros(50);
-/// Launches in a graph, at most.
-const MOST_LAUNCHES: u64 = 256;
+/// How long a graph shall take, about, and how many launches it has at most.
+const GRAPH: Duration = Duration::from_micros(400);
+const MOST_LAUNCHES: f64 = 64.0;
 /// Different random bytes; what is larger repeats them.
 const PATTERN: usize = 16 << 20;
 /// How long the loop of matrix instructions shall take.
@@ -63,8 +64,8 @@ impl Bench {
         placed[0].bound.launch(&self.device.default_stream())?;
         self.device.synchronize()?;
         let mut time = self.spread(&placed)?;
-        let launches = launches(self.device.chip(), case.bytes());
-        if time.median < micros(SHORT) && launches > 1 {
+        let launches = launches(time.median);
+        if launches > 1 {
             while placed.len() < launches {
                 placed.push(self.place(case)?);
             }
@@ -110,8 +111,8 @@ impl Bench {
         Ok(Placed { bound, planned, _memory: memory })
     }
 
-    /// One launch with a cold cache, or several in a graph. Each of these has memory of its own, several times the cache
-    /// together, so that it finds nothing of its own there.
+    /// One launch with a cold cache, or several in a graph. Each of these has memory of its own, which it finds as cold as
+    /// the first does.
     fn spread(&self, placed: &[Placed]) -> Result<Spread, Failure> {
         let timing = measure(&self.device, &self.mode(placed.len()), |stream| {
             placed.iter().try_for_each(|p| match p.bound.launch(stream) {
@@ -125,8 +126,7 @@ impl Bench {
     }
 
     fn mode(&self, launches: usize) -> Settings {
-        let graph = launches > 1;
-        Settings { graph, cold: !graph, ..self.settings }
+        Settings { graph: launches > 1, ..self.settings }
     }
 
     /// A copy that moves as many bytes, measured the same way.
@@ -208,10 +208,10 @@ impl SettingsRecord {
     }
 }
 
-/// Launches on memory of their own that a graph needs so that the cache has been used several times over before the first
-/// one's memory is touched again.
-fn launches(chip: &Chip, bytes: u64) -> usize {
-    (4 * chip.l2).div_ceil(bytes.max(1)).clamp(1, MOST_LAUNCHES) as usize
+/// Launches in a graph, for a kernel that took so many microseconds alone; 1 is no graph.
+fn launches(alone: f64) -> usize {
+    let fitting = (micros(GRAPH) / alone.max(0.1)).ceil().clamp(1.0, MOST_LAUNCHES);
+    if alone < micros(SHORT) { fitting as usize } else { 1 }
 }
 
 fn micros(time: Duration) -> f64 {
@@ -231,13 +231,11 @@ fn fill(buffer: &Buffer, pattern: &[u8]) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpsmith_types::Chip;
 
     #[test]
-    fn a_graph_goes_through_the_cache_several_times() {
-        assert_eq!(launches(&Chip::H200, 4 * (60 << 20)), 1);
-        assert_eq!(launches(&Chip::H200, 60 << 20), 4);
-        assert_eq!(launches(&Chip::H200, 1000), 256);
-        assert_eq!(launches(&Chip::H200, 0), 256);
+    fn short_kernels_are_launched_several_times() {
+        assert_eq!([1000.0, 50.0, 49.9, 10.0, 2.0, 0.0].map(launches), [1, 1, 9, 40, 64, 64]);
     }
 
     #[test]
@@ -253,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_loop_of_matrix_instructions_multiplies() {
-        let kernel = MatrixLoop { blocks: 2, ..MatrixLoop::new(&Chip::H200, DType::BF16).unwrap() };
+        let kernel = MatrixLoop::new(&Chip { multiprocessors: 2, ..Chip::H200 }, DType::BF16).unwrap();
         assert_eq!(MatrixLoop::new(&Chip::A100, DType::BF16), None);
         let device = Device::emulated(Chip::H200);
         let [a, b, y] = kernel.shapes();
@@ -279,5 +277,30 @@ mod tests {
             assert_eq!(warpgroup.iter().sum::<f64>(), 3.0 * product);
         }
         assert_eq!(operations, 2.0 * 3.0 * 4.0 * (64 * 256 * 256) as f64);
+    }
+
+    /// One stray move between the instructions and the assembler would wait after each of them.
+    #[test]
+    #[allow(clippy::print_stdout, reason = "a skip is printed")]
+    fn the_loop_of_matrix_instructions_is_assembled_without_warnings() {
+        use warpsmith::dsl::{Arguments, DeviceId, Kernel, TensorArg, compile};
+        use warpsmith::runtime::report::{Assembler, ToolError};
+        let assembler = match Assembler::find() {
+            Err(e @ ToolError::Missing { .. }) => return println!("skipped: {e}"),
+            other => other.unwrap(),
+        };
+        let kernel = MatrixLoop::new(&Chip::H200, DType::F16).unwrap();
+        let [a, b, y] = kernel.shapes();
+        let tensor = |address, dtype, shape: &[usize]| TensorArg::new(address, DeviceId(0), dtype, shape);
+        let (a, b) = (tensor(1 << 20, DType::F16, &a), tensor(1 << 21, DType::F16, &b));
+        let mut y = tensor(1 << 22, DType::F32, &y);
+        let host = MatrixLoopArgs { a: &a, b: &b, y: &mut y, iterations: 3 };
+        let (arguments, launch) = (Arguments::of::<<MatrixLoop as Kernel>::Args>(&host), kernel.launch(&host));
+        let compiled = compile(&kernel, &arguments, &launch, Chip::H200.target).unwrap();
+        let cubin = assembler.assemble(&compiled.module.to_string(), Chip::H200.target).unwrap();
+        let report = cubin.report(&compiled.entry);
+        assert_eq!((&report.warnings[..], report.uses_local_memory()), (&[][..], Some(false)));
+        let resident = report.residency(&Chip::H200, 256, compiled.program.dynamic_shared());
+        assert_eq!(resident.map(|r| r.blocks), Some(1), "{report:?}");
     }
 }

@@ -26,7 +26,7 @@ pub(crate) use suite::SUITES;
 use crate::case::{Case, Made, Way};
 use crate::commands::{Names, open_device, parse_dtype, parse_extents};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use clap::Args;
 use compare::Earlier;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -99,17 +99,14 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<ExitCode, Failure> {
     }
     bar.finish_and_clear();
 
-    println!("{}", show::report(&record, earlier.as_ref()));
+    output::print(show::report(&record, earlier.as_ref()) + "\n")?;
     if let Some(json) = json {
-        let text = serde_json::to_string_pretty(&record).map_err(|e| Failure::Option(e.to_string()))?;
-        json.write(&(text + "\n"))?;
+        json.write(&output::to_json(&record)?)?;
     }
     if let Some(svg) = svg {
         svg.write(&plot::svg(&record))?;
     }
-    for error in &errors {
-        println!("\n{error}");
-    }
+    errors.iter().try_for_each(|error| output::print(format_args!("\n{error}\n")))?;
     Ok(if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(3) })
 }
 
@@ -164,3 +161,6 @@ fn progress(cases: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ mod folder;
 mod variables;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::style::{Ink, paint};
 use clap::Args;
 use folder::Folder;
@@ -66,12 +67,7 @@ enum State {
 /// Looks around and says what there is. Starts no card. The exit code is 1 when something is set up and does not work.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let examination = examine();
-    if args.json {
-        let text = serde_json::to_string_pretty(&examination).map_err(|e| Failure::Option(e.to_string()))?;
-        println!("{text}");
-    } else {
-        print!("{examination}");
-    }
+    output::print_report(&examination, args.json)?;
     Ok(if examination.is_wrong() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 

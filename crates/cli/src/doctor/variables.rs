@@ -64,7 +64,7 @@ pub(super) fn set() -> Vec<Variable> {
 fn judge(name: String, value: String) -> Variable {
     let Some((_, values, effect)) = KNOWN.iter().find(|(known, ..)| *known == name) else {
         let nearest = KNOWN.iter().map(|(known, ..)| (distance(&name, known), *known)).min();
-        let problem = match nearest.filter(|(d, _)| *d <= 4) {
+        let problem = match nearest.filter(|(d, _)| *d <= 2) {
             Some((_, near)) => format!("nothing reads it; did you mean {near}?"),
             None => "nothing reads it".into(),
         };

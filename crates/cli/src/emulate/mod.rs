@@ -8,6 +8,7 @@ mod watched;
 
 use crate::commands::parse_chip;
 use crate::failure::Failure;
+use crate::output;
 use crate::tensor_file;
 use argument::Argument;
 use clap::Args;
@@ -217,12 +218,7 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
         tensors: placed.tensors.iter().map(|t| read_back(t, &system, args)).collect::<Result<_, _>>()?,
         findings: findings.iter().map(|f| FindingReport::new(f, &args.file)).collect(),
     };
-    if args.json {
-        let text = serde_json::to_string_pretty(&report).map_err(|e| Failure::Option(e.to_string()))?;
-        println!("{text}");
-    } else {
-        println!("{report}");
-    }
+    output::print_report(&report, args.json)?;
     Ok(if failed { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 

@@ -60,11 +60,13 @@ const STYLE: &str = "\
 .line{fill:none;stroke-width:2.25;stroke-linejoin:round;stroke-linecap:round}.other{stroke-dasharray:7 5;stroke-width:1.75}\
 .c0{stroke:#2563eb;fill:#2563eb}.c1{stroke:#d9480f;fill:#d9480f}.c2{stroke:#0f766e;fill:#0f766e}\
 .c3{stroke:#9333ea;fill:#9333ea}.c4{stroke:#be185d;fill:#be185d}.c5{stroke:#4d7c0f;fill:#4d7c0f}\
-.cx{stroke:#818b98;fill:#818b98}.line{fill:none}.bar{stroke:none}\
+.cx{stroke:#818b98;fill:#818b98}.line{fill:none}.bar{stroke:none}.within{fill:#ffffff}\
+.halo{stroke:#ffffff;stroke-width:3;paint-order:stroke}\
 @media (prefers-color-scheme:dark){.page{fill:#0d1117}.ink{fill:#f0f6fc}.soft{fill:#9198a1}.grid{stroke:#2a313c}\
 .axis{stroke:#9198a1}.level{stroke:#9198a1}.c0{stroke:#60a5fa;fill:#60a5fa}.c1{stroke:#fb923c;fill:#fb923c}\
 .c2{stroke:#2dd4bf;fill:#2dd4bf}.c3{stroke:#c084fc;fill:#c084fc}.c4{stroke:#f472b6;fill:#f472b6}\
-.c5{stroke:#a3e635;fill:#a3e635}.cx{stroke:#9198a1;fill:#9198a1}.line{fill:none}.bar{stroke:none}}";
+.c5{stroke:#a3e635;fill:#a3e635}.cx{stroke:#9198a1;fill:#9198a1}.line{fill:none}.bar{stroke:none}\
+.within{fill:#0d1117}.halo{stroke:#0d1117}}";
 
 /// Text of an SVG file.
 struct Svg(String);
@@ -153,15 +155,14 @@ impl Panel {
              text-anchor=\"middle\">{label}</text>"
         ));
         svg.text(((LEFT + right) / 2.0, scale.bottom + 42.0), "soft", 12, "middle", &self.x_label);
-        if let Some(Reference { label, at }) = &self.reference {
-            let y = scale.y(*at);
-            svg.line("level", (LEFT, y), (right, y));
-            let text = format!("{label}, {}", number(*at, step / 10.0));
-            svg.text((right - 4.0, y - 5.0), "soft", 11, "end", &text);
-        }
         match &self.marks {
             Marks::Lines(series) => lines(svg, &scale, series),
             Marks::Bars { groups, series } => bars(svg, &scale, groups, series),
+        }
+        if let Some(Reference { label, at }) = &self.reference {
+            let y = scale.y(*at);
+            svg.line("level", (LEFT, y), (right, y));
+            svg.text((right - 4.0, y - 5.0), "soft halo", 11, "end", &format!("{label}, {}", digits(*at)));
         }
     }
 
@@ -212,7 +213,7 @@ fn lines(svg: &mut Svg, scale: &Scale, series: &[Series]) {
             series.points.iter().map(|(at, y)| format!("{:.1},{:.1}", x(*at), scale.y(*y))).collect();
         svg.push(format_args!("<polyline class=\"line {class}\" points=\"{}\"/>", points.join(" ")));
         for (at, y) in &series.points {
-            let said = format!("{}, {}: {}", series.label, number(*at, 1.0), number(*y, y / 1000.0));
+            let said = format!("{}, {}: {}", series.label, number(*at, 1.0), digits(*y));
             let radius = if series.is_reference { 2.0 } else { 3.5 };
             svg.push(format_args!(
                 "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius}\"><title>{}</title></circle>",
@@ -235,7 +236,7 @@ fn bars(svg: &mut Svg, scale: &Scale, groups: &[String], series: &[Series]) {
     for (i, series) in series.iter().enumerate() {
         for (at, y) in &series.points {
             let x = LEFT + group * (at + 0.5) - all / 2.0 + bar * i as f64;
-            let (top, value) = (scale.y(*y), number(*y, y / 1000.0));
+            let (top, value) = (scale.y(*y), digits(*y));
             let class = class(i, series);
             let place = groups.get(*at as usize).map_or("", String::as_str);
             svg.push(format_args!(
@@ -246,7 +247,9 @@ fn bars(svg: &mut Svg, scale: &Scale, groups: &[String], series: &[Series]) {
                 scale.bottom - top,
                 escaped(&format!("{}, {place}: {value}", series.label))
             ));
-            svg.text((x + bar / 2.0, top - 5.0), "ink", 11, "middle", &value);
+            // Within the bar, where it has the room.
+            let (at, class) = if scale.bottom - top > 24.0 { (top + 16.0, "within") } else { (top - 5.0, "ink") };
+            svg.text((x + bar / 2.0, at), class, 11, "middle", &value);
         }
     }
 }
@@ -267,6 +270,12 @@ fn number(value: f64, step: f64) -> String {
     format!("{value:.places$}")
 }
 
+/// With three digits, or with all that are whole.
+fn digits(value: f64) -> String {
+    let places = if value > 0.0 { (2.0 - value.log10().floor()).clamp(0.0, 3.0) as usize } else { 0 };
+    format!("{value:.places$}")
+}
+
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -280,7 +289,7 @@ mod tests {
         assert_eq!([4800.0, 989.0, 1.0, 0.34, 6.0, 0.0].map(step), [1000.0, 200.0, 0.2, 0.1, 1.0, 1.0]);
         assert_eq!(number(1.0, 0.2), "1.0");
         assert_eq!(number(4800.0, 1000.0), "4800");
-        assert_eq!(number(1.2345, 0.0012), "1.234");
+        assert_eq!([4001.2, 767.04, 8.081, 1.0, 0.0].map(digits), ["4001", "767", "8.08", "1.00", "0"]);
     }
 
     #[test]
