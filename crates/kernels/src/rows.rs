@@ -1,5 +1,6 @@
 //! What kernels over rows share: how a block's threads cover rows, and the checks of their arguments.
 
+use crate::gate::Refusal;
 use std::fmt;
 use warpsmith_dsl::{ArgumentError, DType, RowGroup, TensorArg, Tv};
 
@@ -133,6 +134,12 @@ pub(crate) fn size(x: &TensorArg) -> u32 {
     x.dim(0).checked_ilog2().unwrap_or(0)
 }
 
+/// The plan of the kernels that keep a row in a block's registers. `x` and `y` are rows of one length.
+pub(crate) fn in_registers(x: &TensorArg, y: &TensorArg) -> Result<RowPlan, Refusal> {
+    let got = x.dim(1);
+    RowPlan::new(got, vector(&[x, y])).map_err(|_| Refusal::RowLength { argument: "x", most: LONGEST_ROW, got })
+}
+
 /// Checks (rows, dim) tensors of one shape, and returns `dim`.
 pub(crate) fn check(tensors: &[(&'static str, &TensorArg)]) -> Result<usize, ArgumentError> {
     let mut dim = None;
@@ -147,8 +154,8 @@ pub(crate) fn check(tensors: &[(&'static str, &TensorArg)]) -> Result<usize, Arg
         if got != expected {
             return Err(ArgumentError::Disagree { name, extent: "dim", got, other, expected });
         }
-        if got == 0 || got > LONGEST_ROW {
-            let expected = "rows of 1 to 49152 elements".into();
+        if got == 0 {
+            let expected = "rows of at least 1 element".into();
             return Err(ArgumentError::Unexpected { name, expected, got: got.to_string() });
         }
         if got > 1 && t.strides.last() != Some(&1) {

@@ -103,7 +103,7 @@ pub use device::{
 };
 pub use driver::DriverVersion;
 pub use error::Error;
-pub use jit::{Bound, Jit, LaunchError, Loaded, Operator, Plans};
+pub use jit::{Bound, Jit, Kernels, LaunchError, Loaded, Plans};
 pub use launched::Suspect;
 pub use prepare::{Request, prepare};
 pub use report::CompileReport;

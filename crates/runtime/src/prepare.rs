@@ -5,7 +5,7 @@
 
 use crate::counters;
 use crate::device::Device;
-use crate::jit::{Jit, LaunchError, Loaded, Operator};
+use crate::jit::{Jit, Kernels, LaunchError, Loaded};
 use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl<K: Kernel> Job for OfJit<'_, K> {
 }
 
 struct OfOperator<'a, K: Kernel> {
-    operator: &'a Operator<K>,
+    operator: &'a Kernels<K>,
     config: K,
     size: u32,
     arguments: Arguments,
@@ -106,7 +106,7 @@ impl<K: Kernel> Jit<K> {
     }
 }
 
-impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
+impl<K: Kernel + Clone + Eq + Hash> Kernels<K> {
     /// A request for a config and arguments like these, which calls of this `size` take from then on. Addresses count by
     /// what they are aligned to; nothing need be there.
     pub fn request<'a>(&'a self, config: K, args: &<K::Args as Params>::Host<'_>, size: u32) -> Request<'a>

@@ -11,11 +11,12 @@ pub mod reference;
 pub use kernel::{Gemm, GemmArgs, GemmParams};
 pub use plan::GemmPlan;
 
+use crate::gate::Candidate;
 use warpsmith_dsl::{ArgumentError, TensorArg};
-use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Operator, Stream};
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Stream};
 use warpsmith_types::Chip;
 
-pub(crate) static GEMM: Operator<Gemm> = Operator::new();
+pub(crate) static GEMM: Kernels<Gemm> = Kernels::new();
 
 /// Launches `c = a · bᵀ` on a stream.
 ///
@@ -43,4 +44,17 @@ pub fn bind(a: &TensorArg, b: &TensorArg, c: &mut TensorArg, device: &Device) ->
 /// As [`gemm`].
 pub fn plan(a: &TensorArg, b: &TensorArg, c: &TensorArg, chip: &Chip) -> Result<Gemm, ArgumentError> {
     Gemm::plan(a, b, c, chip)
+}
+
+/// What each implementation says of these arguments on a chip: the first that takes them is the one that [`gemm`] runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take them.
+pub fn candidates(
+    a: &TensorArg,
+    b: &TensorArg,
+    c: &TensorArg,
+    chip: &Chip,
+) -> Result<Vec<Candidate<Gemm>>, ArgumentError> {
+    Gemm::candidates(a, b, c, chip)
 }

@@ -13,12 +13,14 @@ pub mod reference;
 
 pub use kernel::{RmsNorm, RmsNormArgs, RmsNormParams};
 
+use crate::gate::Candidate;
 use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::tuning::Tuned;
-use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Operator, Stream};
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_types::Chip;
 
-pub(crate) static RMS_NORM: Operator<RmsNorm> = Operator::with_plans();
+pub(crate) static RMS_NORM: Kernels<RmsNorm> = Kernels::with_plans();
 
 /// Launches RMS normalisation of `x` into `y` on a stream; without `weight`, it is 1.
 ///
@@ -67,7 +69,7 @@ pub fn bind_plan(
 }
 
 /// Measures the plans for calls like this one, and has [`rms_norm`] take the fastest for them in this process, as
-/// [`Operator::tune`] says. `y` is written as by the call; on an emulated device nothing is run.
+/// [`Kernels::tune`] says. `y` is written as by the call; on an emulated device nothing is run.
 ///
 /// # Errors
 /// As [`rms_norm`], or when the device breaks.
@@ -89,4 +91,18 @@ pub fn tune(
 /// As [`rms_norm`].
 pub fn plan(x: &TensorArg, weight: Option<&TensorArg>, y: &TensorArg, eps: f32) -> Result<RmsNorm, ArgumentError> {
     RmsNorm::plan(x, weight, y, eps)
+}
+
+/// What each implementation says of these arguments on a chip: the first that takes them is the one that [`rms_norm`] runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take them.
+pub fn candidates(
+    x: &TensorArg,
+    weight: Option<&TensorArg>,
+    y: &TensorArg,
+    eps: f32,
+    chip: &Chip,
+) -> Result<Vec<Candidate<RmsNorm>>, ArgumentError> {
+    RmsNorm::candidates(x, weight, y, eps, chip)
 }

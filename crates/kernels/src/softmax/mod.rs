@@ -12,12 +12,14 @@ pub mod reference;
 
 pub use kernel::{Softmax, SoftmaxArgs, SoftmaxParams};
 
+use crate::gate::Candidate;
 use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::tuning::Tuned;
-use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Operator, Stream};
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_types::Chip;
 
-pub(crate) static SOFTMAX: Operator<Softmax> = Operator::with_plans();
+pub(crate) static SOFTMAX: Kernels<Softmax> = Kernels::with_plans();
 
 /// Launches softmax of `x` into `y` on a stream.
 ///
@@ -61,7 +63,7 @@ pub fn bind_plan(kernel: Softmax, x: &TensorArg, y: &mut TensorArg, device: &Dev
 }
 
 /// Measures the plans for calls like this one, and has [`softmax`] take the fastest for them in this process, as
-/// [`Operator::tune`] says. `y` is written as by the call; on an emulated device nothing is run.
+/// [`Kernels::tune`] says. `y` is written as by the call; on an emulated device nothing is run.
 ///
 /// # Errors
 /// As [`softmax`], or when the device breaks.
@@ -77,4 +79,12 @@ pub fn tune(x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Tuned<S
 /// As [`softmax`].
 pub fn plan(x: &TensorArg, y: &TensorArg) -> Result<Softmax, ArgumentError> {
     Softmax::plan(x, y)
+}
+
+/// What each implementation says of these arguments on a chip: the first that takes them is the one that [`softmax`] runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take them.
+pub fn candidates(x: &TensorArg, y: &TensorArg, chip: &Chip) -> Result<Vec<Candidate<Softmax>>, ArgumentError> {
+    Softmax::candidates(x, y, chip)
 }

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `operator` | which kernel a call takes, decided once for all calls like it |
+//! | `kernels` | which kernel a call takes, decided once for all calls like it |
 //! | `loaded` | a compiled kernel on a device, and its launches |
 //! | `known` | a table that is read without a lock |
 //! | `busy` | one thread compiles a kernel |
@@ -10,16 +10,16 @@
 //! | `tune` | operators whose plans are measured |
 
 mod busy;
+mod kernels;
 mod known;
 mod loaded;
-mod operator;
 mod parameters;
 #[cfg(test)]
 mod tests;
 mod tune;
 
+pub use kernels::Kernels;
 pub use loaded::Loaded;
-pub use operator::Operator;
 pub use tune::Plans;
 
 use crate::counters;

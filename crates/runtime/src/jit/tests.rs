@@ -72,7 +72,7 @@ fn tensors(device: &Device) -> [Memory; 2] {
 fn what_is_preferred_is_taken_from_then_on() {
     let device = Device::idle(Chip::H200);
     let stream = device.default_stream();
-    let operator = Operator::<Scale>::with_plans();
+    let operator = Kernels::<Scale>::with_plans();
     let [x, mut y] = tensors(&device);
     let mut asked = 0;
     let mut call = |y: &mut Memory, size| {
@@ -144,7 +144,7 @@ fn strides_that_are_not_dense_are_told() {
 fn arguments_of_another_device_are_refused() {
     let (device, there) = (Device::idle(Chip::H200), Device::idle(Chip::H200));
     let ([x, _], [_, mut y]) = (tensors(&device), tensors(&there));
-    let operator = Operator::<Scale>::new();
+    let operator = Kernels::<Scale>::new();
     let args = ScaleArgs { x: x.arg(), y: y.arg_mut(), a: 1.0 };
     let refused = operator.launch(&args, 0, &device.default_stream(), || Ok(Scale { threads: 32 })).unwrap_err();
     assert!(refused.to_string().contains("`y`"), "{refused}");

@@ -1,6 +1,6 @@
 //! Operators whose plans are measured.
 
-use super::operator::Operator;
+use super::kernels::Kernels;
 use super::{Bound, LaunchError};
 use crate::bench::{Settings, measure};
 use crate::device::Device;
@@ -24,10 +24,10 @@ pub trait Plans: Kernel + Sized {
 /// Repetitions of a measurement.
 const SETTINGS: Settings = Settings { warm_up: 3, repetitions: 15, cold: true, graph: true };
 
-impl<K: Plans + Clone + Eq + Hash> Operator<K> {
+impl<K: Plans + Clone + Eq + Hash> Kernels<K> {
     /// An operator that has plans to choose from.
-    pub const fn with_plans() -> Operator<K> {
-        Operator::choosing(Some(stored::<K>))
+    pub const fn with_plans() -> Kernels<K> {
+        Kernels::choosing(Some(stored::<K>))
     }
 
     /// Finds the fastest plan for calls like this one, and takes it for them in this process from here on. What was measured

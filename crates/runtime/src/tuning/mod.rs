@@ -1,7 +1,7 @@
 //! Which of several plans is the fastest: measured on the device when that is asked for, and remembered.
 //!
 //! An operator's own model decides, unless it is told otherwise: what a process runs must not depend on what another one
-//! happened to measure. [`Operator::tune`](crate::Operator::tune) measures, and the process goes by what it found; with
+//! happened to measure. [`Kernels::tune`](crate::Kernels::tune) measures, and the process goes by what it found; with
 //! `WARPSMITH_TUNE=on` calls also go by what other processes have found. Winners lie beside the [cache](crate::cache), each
 //! with what it was measured on: for another text of the kernel, another card or another driver it counts for nothing.
 //!

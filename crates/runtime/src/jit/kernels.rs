@@ -1,4 +1,4 @@
-//! An operator: which of its kernels a call takes, decided once for all calls like it.
+//! An operator's kernels: which one a call takes, decided once for all calls like it.
 
 use super::known::Known;
 use super::loaded::{Fixed, Loaded};
@@ -15,7 +15,7 @@ use warpsmith_dsl::{ArgumentError, Arguments, Kernel, Launch, Params, Signature}
 ///
 /// What config a call takes is asked once for each signature of arguments, size and device, and remembered: planning
 /// must depend on nothing else. A call like one before finds its loaded kernel without a lock and without an allocation.
-pub struct Operator<K: Kernel> {
+pub struct Kernels<K: Kernel> {
     kernels: Mutex<Option<HashMap<K, Arc<Jit<K>>>>>,
     chosen: Known<Chosen<K>>,
     /// What tuning found in this process, the latest last.
@@ -57,14 +57,14 @@ impl<K: Kernel> Chosen<K> {
     }
 }
 
-impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
+impl<K: Kernel + Clone + Eq + Hash> Kernels<K> {
     /// Without kernels yet.
-    pub const fn new() -> Operator<K> {
-        Operator::choosing(None)
+    pub const fn new() -> Kernels<K> {
+        Kernels::choosing(None)
     }
 
-    pub(super) const fn choosing(stored: Option<Stored<K>>) -> Operator<K> {
-        Operator {
+    pub(super) const fn choosing(stored: Option<Stored<K>>) -> Kernels<K> {
+        Kernels {
             kernels: Mutex::new(None),
             chosen: Known::new(),
             preferred: Mutex::new(vec![]),
@@ -188,8 +188,8 @@ impl<K: Kernel + Clone + Eq + Hash> Operator<K> {
     }
 }
 
-impl<K: Kernel + Clone + Eq + Hash> Default for Operator<K> {
-    fn default() -> Operator<K> {
-        Operator::new()
+impl<K: Kernel + Clone + Eq + Hash> Default for Kernels<K> {
+    fn default() -> Kernels<K> {
+        Kernels::new()
     }
 }
