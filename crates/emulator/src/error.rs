@@ -1,6 +1,7 @@
 //! What can go wrong outside a kernel: bad calls of the API, and PTX that can not be run.
 
 use crate::memory::DevicePointer;
+use crate::system::Device;
 
 /// A call that can not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +29,54 @@ pub enum Error {
         bytes: usize,
         /// For what.
         name: String,
+    },
+    /// No device, or more than a system can have.
+    #[error("a system has 1 to {most} devices, not {count}")]
+    Devices {
+        /// How many were asked for.
+        count: usize,
+        /// How many there can be.
+        most: usize,
+    },
+    /// A device that is not there.
+    #[error("there is no {device}: the system has {devices}")]
+    NoDevice {
+        /// What was named.
+        device: Device,
+        /// How many there are.
+        devices: usize,
+    },
+    /// Memory of a device was to be mapped for one that it has no link to.
+    #[error("{a} and {b} are not linked")]
+    NotLinked {
+        /// Whose memory it is.
+        a: Device,
+        /// Who was to reach it.
+        b: Device,
+    },
+    /// Memory that the host does not reach.
+    #[error("{pointer} ({name}) is not mapped for the host")]
+    NotMapped {
+        /// Where the access is.
+        pointer: DevicePointer,
+        /// What lies there, in words.
+        name: String,
+    },
+    /// A word that is not at a multiple of its size.
+    #[error("{pointer} is not a multiple of {bytes}")]
+    Misaligned {
+        /// Where it is.
+        pointer: DevicePointer,
+        /// Its size.
+        bytes: usize,
+    },
+    /// A multicast range with memory of the host, or twice of one device.
+    #[error("multicast range `{name}`: {pointer} is memory of the host, or the second of its device")]
+    Multicast {
+        /// The range.
+        name: String,
+        /// The member.
+        pointer: DevicePointer,
     },
     /// A launch that the kernel or the chip does not allow.
     #[error("can not launch `{kernel}`: {reason}")]

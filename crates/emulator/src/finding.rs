@@ -39,6 +39,10 @@ pub enum FindingKind {
     OutOfBounds,
     /// An access to memory that was freed.
     UseAfterFree,
+    /// An access to memory of another device, or of the host, that is not mapped.
+    NotMapped,
+    /// A `multimem` instruction at an address that is no multicast one, or another at one that is.
+    Multicast,
     /// An address that is no multiple of the access's size.
     Misaligned,
     /// A read of something that nothing wrote.
@@ -128,6 +132,8 @@ pub enum AccessKind {
 /// The earlier of two accesses that race.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherAccess {
+    /// Who made it, when it is not of the same launch: "`k`, launch 2 on stream 1 of device 0".
+    pub agent: Option<String>,
     /// The block's index in the grid; of a copy, the block that it goes to.
     pub block: [u32; 3],
     /// The thread's index in the block; `None` for what a copy did.
@@ -143,7 +149,7 @@ pub struct OtherAccess {
 }
 
 impl OtherAccess {
-    /// "the other access: a write by block (0, 0, 0), thread (3, 0, 0), line 12 of the PTX".
+    /// "the other access: a write, block (0, 0, 0), thread (3, 0, 0), line 12 of the PTX".
     pub(crate) fn in_words(&self) -> String {
         let [x, y, z] = self.block;
         let what = match (self.writes, self.asynchronous) {
@@ -157,7 +163,11 @@ impl OtherAccess {
             None => format!("block ({x}, {y}, {z})"),
         };
         let line = if self.ptx_line > 0 { format!(", line {} of the PTX", self.ptx_line) } else { String::new() };
-        format!("the other access: {what}, {who}{line}")
+        match &self.agent {
+            None => format!("the other access: {what}, {who}{line}"),
+            Some(agent) if self.ptx_line == 0 && self.thread.is_none() => format!("the other access: {what}, {agent}"),
+            Some(agent) => format!("the other access: {what}, {agent}, {who}{line}"),
+        }
     }
 }
 
@@ -166,8 +176,10 @@ impl OtherAccess {
 pub struct Finding {
     /// Its class.
     pub kind: FindingKind,
-    /// The kernel.
+    /// The kernel; for what copies and the host do, who that is.
     pub kernel: String,
+    /// Which launch of a run of several: "launch 2 on stream 1 of device 0".
+    pub agent: Option<String>,
     /// The block's index in the grid.
     pub block: [u32; 3],
     /// The thread's index in the block.
@@ -194,10 +206,12 @@ pub struct Finding {
     pub ptx_line: u32,
     /// How often it happened, threads counted one by one.
     pub count: u64,
+    /// Whether a thread of a kernel did it; else a copy or the host.
+    pub(crate) by_thread: bool,
     /// The instruction, to tell faults apart.
     pub(crate) pc: u32,
-    /// For races: the other instruction.
-    pub(crate) other_pc: u32,
+    /// For races: the other instruction, with a number for its program where that is another.
+    pub(crate) other_place: (u64, u32),
     /// The block's number, to report the same thread whatever the schedule.
     pub(crate) block_number: u64,
 }
@@ -205,7 +219,7 @@ pub struct Finding {
 impl Finding {
     /// The finding as a message that points at the source line.
     pub fn diagnostic(&self) -> Diagnostic {
-        let kernel = &self.kernel;
+        let kernel = if self.by_thread { format!("`{}`", self.kernel) } else { self.kernel.clone() };
         let n = self.bytes;
         let storage = self.storage.map_or_else(String::new, |s| format!("{s} memory"));
         let does = match self.access {
@@ -218,62 +232,67 @@ impl Finding {
         };
         let s = if n == 1 { "" } else { "s" };
         let title = match self.kind {
-            FindingKind::OutOfBounds => format!("`{kernel}` {does} {n} byte{s} of {storage} out of bounds"),
-            FindingKind::UseAfterFree => format!("`{kernel}` {does} {n} byte{s} of freed memory"),
-            FindingKind::Misaligned => format!("`{kernel}` {does} {n} byte{s} of {storage} at a misaligned address"),
-            FindingKind::UninitializedRead(Storage::Register) => format!("`{kernel}` reads an uninitialised register"),
-            FindingKind::UninitializedRead(s) => format!("`{kernel}` reads uninitialised {s} memory"),
-            FindingKind::BarrierDivergence => format!("`{kernel}` reaches a barrier with a divided warp"),
-            FindingKind::BarrierCount => format!("`{kernel}` uses a barrier with a wrong thread count"),
+            FindingKind::OutOfBounds => format!("{kernel} {does} {n} byte{s} of {storage} out of bounds"),
+            FindingKind::UseAfterFree => format!("{kernel} {does} {n} byte{s} of freed memory"),
+            FindingKind::NotMapped => format!("{kernel} {does} {n} byte{s} of memory that its device has not mapped"),
+            FindingKind::Multicast => format!("{kernel} uses multicast memory wrongly"),
+            FindingKind::Misaligned => format!("{kernel} {does} {n} byte{s} of {storage} at a misaligned address"),
+            FindingKind::UninitializedRead(Storage::Register) => format!("{kernel} reads an uninitialised register"),
+            FindingKind::UninitializedRead(s) => format!("{kernel} reads uninitialised {s} memory"),
+            FindingKind::BarrierDivergence => format!("{kernel} reaches a barrier with a divided warp"),
+            FindingKind::BarrierCount => format!("{kernel} uses a barrier with a wrong thread count"),
             FindingKind::SyncMask => {
-                format!("`{kernel}` runs a `.sync` instruction with lanes that its mask leaves out")
+                format!("{kernel} runs a `.sync` instruction with lanes that its mask leaves out")
             }
             FindingKind::Mbarrier(MbarrierFault::NotInitialized) => {
-                format!("`{kernel}` uses an mbarrier that is not initialised")
+                format!("{kernel} uses an mbarrier that is not initialised")
             }
             FindingKind::Mbarrier(MbarrierFault::Reinitialized) => {
-                format!("`{kernel}` initialises an mbarrier that is in use")
+                format!("{kernel} initialises an mbarrier that is in use")
             }
             FindingKind::Mbarrier(MbarrierFault::Count) => {
-                format!("`{kernel}` makes an mbarrier for an impossible count")
+                format!("{kernel} makes an mbarrier for an impossible count")
             }
             FindingKind::Mbarrier(MbarrierFault::Arrivals) => {
-                format!("`{kernel}` arrives at an mbarrier too often")
+                format!("{kernel} arrives at an mbarrier too often")
             }
             FindingKind::Mbarrier(MbarrierFault::Bytes) => {
-                format!("`{kernel}` counts other bytes at an mbarrier than it expects")
+                format!("{kernel} counts other bytes at an mbarrier than it expects")
             }
             FindingKind::Mbarrier(MbarrierFault::Phase) => {
-                format!("`{kernel}` waits twice for the same phase of an mbarrier")
+                format!("{kernel} waits twice for the same phase of an mbarrier")
             }
-            FindingKind::Mbarrier(MbarrierFault::Overwritten) => format!("`{kernel}` overwrites an mbarrier"),
+            FindingKind::Mbarrier(MbarrierFault::Overwritten) => format!("{kernel} overwrites an mbarrier"),
             FindingKind::Mbarrier(MbarrierFault::Unfenced) => {
-                format!("`{kernel}` has a copy count at an mbarrier whose initialisation is not fenced")
+                format!("{kernel} has a copy count at an mbarrier whose initialisation is not fenced")
             }
-            FindingKind::TensorMap => format!("`{kernel}` starts a bulk copy that can not be"),
-            FindingKind::TensorMapFence => format!("`{kernel}` copies by a tensor map whose change is not fenced"),
-            FindingKind::Cluster => format!("`{kernel}` addresses its cluster wrongly"),
-            FindingKind::Race => format!("`{kernel}` has a data race in {storage}"),
-            FindingKind::ConstantLoad => format!("`{kernel}` reads through `.nc` what it writes"),
-            FindingKind::ProxyFence => format!("`{kernel}` reads shared memory that is not fenced for the async proxy"),
-            FindingKind::InFlight => format!("`{kernel}` uses a register that a `wgmma` on its way owns"),
-            FindingKind::ProductFence => format!("`{kernel}` starts a `wgmma` on registers that are not fenced"),
-            FindingKind::Warpgroup => format!("`{kernel}` runs a `wgmma` without a whole warpgroup"),
-            FindingKind::Descriptor => format!("`{kernel}` gives `wgmma` a bad descriptor"),
-            FindingKind::RegisterCount => format!("`{kernel}` asks for an impossible number of registers"),
-            FindingKind::ExitInFlight => format!("`{kernel}` exits while a copy still uses its shared memory"),
-            FindingKind::PeerExited => format!("`{kernel}` uses shared memory of a block that has exited"),
+            FindingKind::TensorMap => format!("{kernel} starts a bulk copy that can not be"),
+            FindingKind::TensorMapFence => format!("{kernel} copies by a tensor map whose change is not fenced"),
+            FindingKind::Cluster => format!("{kernel} addresses its cluster wrongly"),
+            FindingKind::Race => format!("{kernel} has a data race in {storage}"),
+            FindingKind::ConstantLoad => format!("{kernel} reads through `.nc` what it writes"),
+            FindingKind::ProxyFence => format!("{kernel} reads shared memory that is not fenced for the async proxy"),
+            FindingKind::InFlight => format!("{kernel} uses a register that a `wgmma` on its way owns"),
+            FindingKind::ProductFence => format!("{kernel} starts a `wgmma` on registers that are not fenced"),
+            FindingKind::Warpgroup => format!("{kernel} runs a `wgmma` without a whole warpgroup"),
+            FindingKind::Descriptor => format!("{kernel} gives `wgmma` a bad descriptor"),
+            FindingKind::RegisterCount => format!("{kernel} asks for an impossible number of registers"),
+            FindingKind::ExitInFlight => format!("{kernel} exits while a copy still uses its shared memory"),
+            FindingKind::PeerExited => format!("{kernel} uses shared memory of a block that has exited"),
             FindingKind::PeerNotStarted => {
-                format!("`{kernel}` uses shared memory of a block that may not have started")
+                format!("{kernel} uses shared memory of a block that may not have started")
             }
-            FindingKind::Deadlock => format!("`{kernel}` deadlocks"),
-            FindingKind::Trap => format!("`{kernel}` traps"),
-            FindingKind::CallDepth => format!("`{kernel}` calls functions too deeply"),
-            FindingKind::Budget => format!("`{kernel}` does not finish within its budget of instructions"),
+            FindingKind::Deadlock => format!("{kernel} deadlocks"),
+            FindingKind::Trap => format!("{kernel} traps"),
+            FindingKind::CallDepth => format!("{kernel} calls functions too deeply"),
+            FindingKind::Budget => format!("{kernel} does not finish within its budget of instructions"),
         };
         let [bx, by, bz] = self.block;
         let [tx, ty, tz] = self.thread;
         let mut facts = format!("block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})");
+        if let Some(agent) = &self.agent {
+            facts = if self.by_thread { format!("{agent}, {facts}") } else { agent.clone() };
+        }
         if let Some(address) = self.address {
             facts += &match self.storage {
                 Some(Storage::Global) => format!(", address {address:#x}"),
@@ -331,8 +350,8 @@ struct Key {
     /// The source line when there is one: unrolled copies of a line are one fault.
     location: Option<Location>,
     pc: u32,
-    /// For races, both instructions, the lower first.
-    other: Option<(u32, u32)>,
+    /// For races, both instructions, the lower first where they are of one program.
+    other: Option<(u64, u32, u32)>,
 }
 
 impl Findings {
@@ -341,7 +360,7 @@ impl Findings {
         &mut self,
         kind: FindingKind,
         location: Option<&Location>,
-        (pc, other): (u32, u32),
+        (pc, other): (u32, (u64, u32)),
         block: u64,
     ) -> bool {
         self.total += 1;
@@ -357,7 +376,7 @@ impl Findings {
     }
 
     pub(crate) fn add(&mut self, finding: Finding) {
-        let key = key(finding.kind, finding.location.as_ref(), finding.pc, finding.other_pc);
+        let key = key(finding.kind, finding.location.as_ref(), finding.pc, finding.other_place);
         match self.known.get(&key) {
             Some(index) => {
                 let old = &mut self.found[*index];
@@ -388,9 +407,10 @@ impl Findings {
     }
 }
 
-fn key(kind: FindingKind, location: Option<&Location>, pc: u32, other: u32) -> Key {
+fn key(kind: FindingKind, location: Option<&Location>, pc: u32, (elsewhere, other): (u64, u32)) -> Key {
     if matches!(kind, FindingKind::Race | FindingKind::ConstantLoad) {
-        return Key { kind, location: None, pc: 0, other: Some((pc.min(other), pc.max(other))) };
+        let pair = if elsewhere == 0 { (0, pc.min(other), pc.max(other)) } else { (elsewhere, pc, other) };
+        return Key { kind, location: None, pc: 0, other: Some(pair) };
     }
     Key { kind, other: None, location: location.cloned(), pc: if location.is_some() { 0 } else { pc } }
 }

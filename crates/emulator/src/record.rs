@@ -50,6 +50,8 @@ impl FindingKind {
         match self {
             FindingKind::OutOfBounds => "out-of-bounds",
             FindingKind::UseAfterFree => "use-after-free",
+            FindingKind::NotMapped => "not-mapped",
+            FindingKind::Multicast => "multicast",
             FindingKind::Misaligned => "misaligned",
             FindingKind::UninitializedRead(Storage::Register) => "uninitialized-register",
             FindingKind::UninitializedRead(_) => "uninitialized-memory",
@@ -129,7 +131,11 @@ impl Serialize for TensorPlace {
 
 impl Serialize for OtherAccess {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut record = serializer.serialize_struct("OtherAccess", 6)?;
+        let mut record = serializer.serialize_struct("OtherAccess", 6 + usize::from(self.agent.is_some()))?;
+        match &self.agent {
+            Some(agent) => record.serialize_field("agent", agent)?,
+            None => record.skip_field("agent")?,
+        }
         record.serialize_field("block", &self.block)?;
         record.serialize_field("thread", &self.thread)?;
         record.serialize_field("writes", &self.writes)?;
@@ -144,9 +150,13 @@ impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let notes: Vec<(&str, Option<Line<'_>>)> =
             self.notes.iter().map(|(text, at)| (text.as_str(), at.as_ref().map(line))).collect();
-        let mut record = serializer.serialize_struct("Finding", 15)?;
+        let mut record = serializer.serialize_struct("Finding", 15 + usize::from(self.agent.is_some()))?;
         record.serialize_field("class", self.kind.name())?;
         record.serialize_field("kernel", &self.kernel)?;
+        match &self.agent {
+            Some(agent) => record.serialize_field("agent", agent)?,
+            None => record.skip_field("agent")?,
+        }
         record.serialize_field("block", &self.block)?;
         record.serialize_field("thread", &self.thread)?;
         record.serialize_field("access", &self.access.map(access))?;

@@ -60,7 +60,10 @@ impl Decoder<'_> {
                 let fields = crate::lanes::Fields { d, a: zero, ..Default::default() };
                 self.compute(|r, f, m| crate::lanes::map1::<u64, u64>(r, f, m, |a| a), fields);
             }
-            // Hints, and the order between kernels of a stream, which here always run one after the other.
+            Griddepcontrol => {
+                self.emit(if i.has(Word::Wait) { Action::WaitUpstream } else { Action::LaunchDependents })
+            }
+            // Hints.
             _ => self.emit(Action::Nop),
         }
         Ok(())

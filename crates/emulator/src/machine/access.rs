@@ -33,6 +33,9 @@ impl Warp {
         if !done {
             self.load_lanes(core, common, a, mask, pc);
         }
+        if a.strong {
+            self.polled(core, (pc, span.base, usize::from(a.width) * usize::from(a.count)));
+        }
     }
 
     /// Loads for all lanes at once, where nothing is wrong and one page has it all; false when not.
@@ -111,6 +114,7 @@ impl Warp {
     #[inline(never)]
     pub(super) fn store(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
         let simd = self.registers.simd;
+        self.stores += 1;
         let span = simd.run(
             #[inline(always)]
             || Span::of(&self.registers, a, mask),

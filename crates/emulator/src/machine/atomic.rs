@@ -20,7 +20,7 @@ impl Warp {
         let addresses = addresses(&self.registers, a.address, a.address_wide, a.offset);
         let wide = bytes == 8;
         let alone = core.alone;
-        let mut failed = 0;
+        let (mut failed, mut changed) = (0, false);
         for lane in each(mask) {
             let operand = |this: &Warp, n: u16| match (n, wide) {
                 (NONE, _) => 0,
@@ -35,6 +35,7 @@ impl Warp {
                     let old = cell.get(0, bytes);
                     let new = apply_in(resolve(a.space, addresses[lane]).0, a.op, a.ty, old, b, c);
                     failed |= u32::from(a.op == AtomicOp::Cas && !swaps(a.ty, old, b)) << lane;
+                    changed |= new != old;
                     cell.set(0, bytes, new, alone);
                     old
                 }
@@ -49,6 +50,10 @@ impl Warp {
         }
         if core.races {
             self.note_atomic(core, common, (a.space, a.order, a.scope), (mask, failed, pc), &addresses, bytes);
+        }
+        self.stores += u64::from(changed);
+        if !changed {
+            self.polled(core, (pc, addresses[mask.trailing_zeros() as usize % LANES], bytes));
         }
     }
 }
@@ -94,6 +99,7 @@ impl Warp {
         mask: u32,
         pc: u32,
     ) {
+        self.stores += 1;
         let (width, alone) = (a.ty.bytes(), core.alone);
         let bytes = width * a.b.len();
         let addresses = addresses(&self.registers, a.address.plane, a.address.wide, a.address.offset);

@@ -3,7 +3,7 @@
 use super::barrier::Barriers;
 use super::core::Core;
 use super::mbarrier::Mbarriers;
-use super::races::BlockRaces;
+use super::races::{BlockRaces, base_of};
 use crate::memory::Flat;
 
 /// What the warps of a block share.
@@ -20,6 +20,8 @@ pub(crate) struct Common {
     pub releases: Vec<u32>,
     /// Threads that have not exited.
     pub live: u32,
+    /// Whether it has let the next launch start, or has exited.
+    pub triggered: bool,
     /// Who knows what, when races are looked for.
     pub races: Option<Box<BlockRaces>>,
 }
@@ -35,6 +37,7 @@ impl Common {
             mbarriers: Mbarriers::default(),
             landing: vec![],
             live: 0,
+            triggered: false,
             races: core.races.then(Box::default),
         }
     }
@@ -54,7 +57,7 @@ impl Common {
 
     /// Makes it another block of the grid, in the same storage.
     pub(crate) fn restart(&mut self, core: &Core<'_>, index: [u32; 3]) {
-        self.number = core.shape.block_number(index);
+        self.number = base_of(core.party) + core.shape.block_number(index);
         self.index = index;
         self.shared.clear();
         self.barriers = Barriers::default();
@@ -63,9 +66,10 @@ impl Common {
         self.releases.fill(0);
         self.shared.track(core.options.checks.races && core.program.has_async_readers());
         self.live = core.shape.threads;
+        self.triggered = false;
         let (number, bytes) = (self.number, self.shared.len());
         if let Some(races) = &mut self.races {
-            races.restart(number, core.shape.warps(), bytes, core.launch);
+            races.restart(number, core.shape.warps(), bytes, core.launch, &core.start);
         }
     }
 }

@@ -4,10 +4,13 @@ use super::block::Common;
 use super::cluster_barrier::ClusterBarrier;
 use super::complete::complete;
 use super::core::Core;
-use super::grid::{Random, SELDOM, Schedule};
+use super::grid::SELDOM;
+use super::launch::Schedule;
 use super::peers::Peers;
-use super::races::ClusterRaces;
+use super::races::{Clock, ClusterRaces};
+use super::random::Random;
 use super::warp::{State, Warp};
+use std::rc::Rc;
 
 /// How far a cluster came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +19,8 @@ pub(crate) enum Progress {
     Done,
     /// Its turn is over.
     Paused,
+    /// It waits for the launch before.
+    Blocked,
 }
 
 /// A cluster that runs.
@@ -98,6 +103,9 @@ impl Cluster {
                         idle = 0;
                         continue;
                     }
+                    if self.waits_upstream() {
+                        return Progress::Blocked;
+                    }
                     self.deadlock(core);
                     return Progress::Done;
                 }
@@ -167,10 +175,30 @@ impl Cluster {
     /// The last thread of a block has exited: its shared memory is gone, and with it what copies were to do there.
     fn block_exits(&mut self, core: &mut Core<'_>) {
         let rank = self.peers.rank();
+        core.triggered += u64::from(!std::mem::replace(&mut self.peers.triggered, true));
         for agent in self.peers.agents.take_all(|a| a.job.uses(a.rank, rank)) {
             core.report_exit(&self.peers, &agent);
         }
         core.check_exit(&mut self.peers);
+    }
+
+    /// Whether some thread waits for the launch before.
+    fn waits_upstream(&self) -> bool {
+        self.warps.iter().any(|w| w.groups.iter().any(|g| g.state == State::Upstream))
+    }
+
+    /// The launch before is over: lets go of those who wait for it.
+    pub(super) fn upstream_is_over(&mut self, clock: &Rc<Clock>) {
+        for warp in &mut self.warps {
+            let waiting = warp.groups.iter_mut().filter(|g| g.state == State::Upstream);
+            for g in waiting {
+                if let Some(races) = &mut self.peers.blocks_mut()[warp.rank as usize].races {
+                    races.acquire(warp.index, g.mask, warp.live, clock);
+                }
+                g.state = State::Ready;
+                g.pc += 1;
+            }
+        }
     }
 
     /// Ends all threads where they stand.
@@ -217,7 +245,7 @@ impl Cluster {
     }
 
     /// Lets go of the threads that wait for phases of mbarriers that have ended.
-    fn end_phases(&mut self, core: &Core<'_>) {
+    pub(super) fn end_phases(&mut self, core: &Core<'_>) {
         for rank in 0..self.peers.blocks().len() {
             let Common { mbarriers, races, .. } = &mut self.peers.blocks_mut()[rank];
             for offset in std::mem::take(&mut mbarriers.ended) {

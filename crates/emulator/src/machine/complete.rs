@@ -13,6 +13,7 @@ use crate::program::Space;
 
 /// Completes an agent.
 pub(super) fn complete(core: &mut Core<'_>, peers: &mut Peers, agent: Agent) {
+    core.ended = core.now();
     let acting = peers.rank();
     peers.turn_to(agent.rank);
     let who = Actor { warp: agent.warp, lane: agent.lane, pc: agent.pc };

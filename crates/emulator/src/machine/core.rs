@@ -1,15 +1,16 @@
 //! What a worker carries from block to block: the program, the memory, the findings.
 
-use super::grid::{Launch, Options};
+use super::launch::{Launch, Options};
 use super::multiply::Panels;
-use super::races::{Flags, Maps};
+use super::races::{Clock, Flags, Maps, Parties};
 use super::watch::Watcher;
 use crate::Manifest;
 use crate::finding::Findings;
 use crate::lanes::{LANES, Registers};
-use crate::memory::{Flat, Global, SHARED_BASE};
+use crate::memory::{Flat, SHARED_BASE, View};
 use crate::program::{Constant, Program};
 use crate::simd::Simd;
+use std::rc::Rc;
 use warpsmith_ptx::SpecialRegister;
 use warpsmith_types::Chip;
 
@@ -63,6 +64,25 @@ impl Shape {
         (u64::from(z) * height + u64::from(y)) * width + u64::from(x)
     }
 
+    /// Bytes of a block's shared memory, with what comes before its start.
+    fn shared_bytes(&self, program: &Program) -> usize {
+        if self.dynamic_shared > 0 {
+            program.dynamic_base as usize + self.dynamic_shared as usize
+        } else {
+            program.static_shared_bytes() as usize + SHARED_BASE as usize
+        }
+    }
+
+    /// How many blocks the chip runs at the same time.
+    pub(crate) fn resident_blocks(&self, program: &Program, chip: &Chip) -> u64 {
+        let shared = (self.shared_bytes(program) as u32).max(1);
+        let each = (chip.threads_per_multiprocessor / self.threads.next_multiple_of(32))
+            .min(chip.blocks_per_multiprocessor)
+            .min(chip.shared_per_multiprocessor / shared)
+            .max(1);
+        u64::from(each) * u64::from(chip.multiprocessors)
+    }
+
     /// The index of a thread by its number in the block.
     pub(crate) fn thread_index(&self, number: u32) -> [u32; 3] {
         index(number.into(), self.block)
@@ -78,7 +98,7 @@ fn index(number: u64, extents: [u32; 3]) -> [u32; 3] {
 /// A worker.
 pub(crate) struct Core<'a> {
     pub program: &'a Program,
-    pub memory: &'a Global,
+    pub memory: View<'a>,
     pub shape: &'a Shape,
     pub manifest: Option<&'a Manifest>,
     pub parameters: Flat,
@@ -90,7 +110,7 @@ pub(crate) struct Core<'a> {
     pub printed: Vec<(u64, String)>,
     /// Warp instructions so far.
     pub executed: u64,
-    /// Warp instructions of other workers, when there is a budget.
+    /// Warp instructions of other workers when there is a budget, of other launches of the run.
     pub elsewhere: u64,
     /// Of this worker's instructions, those that the others know of.
     pub shared_use: u64,
@@ -104,8 +124,25 @@ pub(crate) struct Core<'a> {
     pub races: bool,
     /// The number of the launch in the system.
     pub launch: u64,
+    /// Who takes part in the run, and which of them this launch is.
+    pub parties: Parties<'a>,
+    pub party: usize,
+    /// What is known to be over when the launch starts.
+    pub start: Rc<Clock>,
+    /// The launch before, if it need not be over when this one starts.
+    pub upstream: Option<usize>,
     /// Strong writes so far: a flag that is polled has not changed while this has not.
     pub signals: u64,
+    /// How often a warp was found polling in vain.
+    pub spins: u64,
+    /// When last a thread exited or an engine did something: who is gone may have been what others waited for.
+    pub ended: u64,
+    /// Blocks that have let the next launch start, or have exited.
+    pub triggered: u64,
+    /// What is known when that is over.
+    pub upstream_over: Option<Rc<Clock>>,
+    /// What threads that have exited knew of other parties; kept where there are any.
+    pub left: Clock,
     /// Flags in global memory.
     pub flags: Flags,
     /// Tensor maps that the kernel has written.
@@ -120,7 +157,7 @@ pub(crate) struct Core<'a> {
 impl<'a> Core<'a> {
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn new(
-        memory: &'a Global,
+        memory: View<'a>,
         program: &'a Program,
         launch: &Launch,
         shape: &'a Shape,
@@ -128,6 +165,7 @@ impl<'a> Core<'a> {
         manifest: Option<&'a Manifest>,
         options: &'a Options,
         alone: bool,
+        parties: Parties<'a>,
     ) -> Core<'a> {
         let mut blank = Registers {
             r32: vec![[0xcbcb_cbcb; LANES]; program.counts.r32],
@@ -164,17 +202,31 @@ impl<'a> Core<'a> {
             elsewhere: 0,
             shared_use: 0,
             stopped: false,
-            recent: 0,
+            recent: usize::MAX,
             blank,
             races: options.checks.races,
-            launch: memory.launches(),
+            launch: memory.all().launches(),
+            parties,
+            party: 0,
+            start: Rc::default(),
+            upstream: None,
             signals: 0,
+            spins: 0,
+            ended: 0,
+            triggered: 0,
+            upstream_over: None,
+            left: Clock::default(),
             flags: Flags::default(),
             maps: Maps::default(),
             panels: Panels::default(),
             watcher: Watcher::new(options.watch, program),
             seed: options.seed,
         }
+    }
+
+    /// Warp instructions so far, those of others included.
+    pub(crate) fn now(&self) -> u64 {
+        self.executed + self.elsewhere
     }
 
     /// Warp instructions that the budget still allows.
@@ -192,22 +244,7 @@ impl<'a> Core<'a> {
 
     /// Bytes of a block's shared memory, with what comes before its start.
     pub(crate) fn shared_bytes(&self) -> usize {
-        let end = self.program.dynamic_base as usize + self.shape.dynamic_shared as usize;
-        if self.shape.dynamic_shared > 0 {
-            end
-        } else {
-            self.program.static_shared_bytes() as usize + SHARED_BASE as usize
-        }
-    }
-
-    /// How many blocks of this launch the chip runs at the same time.
-    pub(crate) fn resident_blocks(&self, chip: &Chip) -> u64 {
-        let shared = (self.shared_bytes() as u32).max(1);
-        let each = (chip.threads_per_multiprocessor / self.shape.threads.next_multiple_of(32))
-            .min(chip.blocks_per_multiprocessor)
-            .min(chip.shared_per_multiprocessor / shared)
-            .max(1);
-        u64::from(each) * u64::from(chip.multiprocessors)
+        self.shape.shared_bytes(self.program)
     }
 
     /// The value of a special register that is the same for a whole block, or `None` when it differs by lane.

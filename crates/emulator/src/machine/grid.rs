@@ -1,131 +1,19 @@
-//! A launch from the outside: what is asked for, what came of it, and the order in which blocks run.
+//! A launch that is run: the order in which its blocks do.
 
 use super::cluster::{Cluster, Progress};
 use super::core::{Core, Shape};
+use super::launch::{Launch, Options, Outcome, Schedule};
+use super::races::{Parties, Party, Work};
+use super::random::Random;
 use super::watch::Watcher;
-use crate::Error;
 use crate::Manifest;
-use crate::finding::{Finding, FindingKind, Findings};
-use crate::memory::{Global, SHARED_BASE};
-use crate::profile::Profile;
+use crate::finding::{FindingKind, Findings};
+use crate::memory::View;
 use crate::program::Program;
-use crate::step::{Step, Watch};
-use crate::tensor_map::TensorMap;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use warpsmith_types::Chip;
-
-/// What to run a kernel with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launch {
-    /// Blocks in each direction.
-    pub grid: [u32; 3],
-    /// Threads of a block in each direction.
-    pub block: [u32; 3],
-    /// Blocks of a cluster in each direction.
-    pub cluster: [u32; 3],
-    /// Bytes of shared memory beside what the kernel declares.
-    pub dynamic_shared: u32,
-    /// The parameter block: each parameter at its natural alignment, as [`Program::parameters`] says.
-    pub parameters: Vec<u8>,
-}
-
-impl Launch {
-    /// A launch of `grid` blocks of `block` threads, in one direction, without parameters.
-    pub fn new(grid: u32, block: u32) -> Launch {
-        Launch { grid: [grid, 1, 1], block: [block, 1, 1], cluster: [1, 1, 1], dynamic_shared: 0, parameters: vec![] }
-    }
-
-    /// Appends a parameter at its natural alignment, that of a tensor map 64: `.push(&x.to_le_bytes())`.
-    pub fn push(&mut self, bytes: &[u8]) -> &mut Launch {
-        let most = if bytes.len() == TensorMap::BYTES { 64 } else { 16 };
-        let align = bytes.len().next_power_of_two().clamp(1, most);
-        self.parameters.resize(self.parameters.len().next_multiple_of(align), 0);
-        self.parameters.extend_from_slice(bytes);
-        self
-    }
-}
-
-/// What the sanitizer looks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checks {
-    /// Bounds and alignment. Without it, a bad access still does no harm; it is just not reported.
-    pub memory: bool,
-    /// Reads of what nothing wrote.
-    pub init: bool,
-    /// Order: data races, and ordinary stores that copies and products read without a `fence.proxy.async` between.
-    pub races: bool,
-}
-
-impl Checks {
-    /// Everything.
-    pub const ALL: Checks = Checks { memory: true, init: true, races: true };
-    /// Nothing.
-    pub const NONE: Checks = Checks { memory: false, init: false, races: false };
-}
-
-impl Default for Checks {
-    fn default() -> Checks {
-        Checks::ALL
-    }
-}
-
-/// Who runs when. Every schedule is one that the hardware may choose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Schedule {
-    /// In order with seed 0, else at random.
-    #[default]
-    Seeded,
-    /// One instruction of each warp, and of each block that waits for others, in turn.
-    RoundRobin,
-    /// One warp of each block, chosen by the seed, seldom runs while another can.
-    SlowWarp,
-    /// One cluster, chosen by the seed, seldom runs while another can, where blocks communicate.
-    SlowBlock,
-}
-
-/// How to run a launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// What to look for.
-    pub checks: Checks,
-    /// Chooses the schedule; the same seed gives the same one. 0 runs warps and blocks in order.
-    pub seed: u64,
-    /// Which kind of schedule.
-    pub schedule: Schedule,
-    /// Whether lanes of a warp run one after the other until a `.sync` or an aligned instruction brings them together.
-    pub lanes_apart: bool,
-    /// Warp instructions after which the launch is given up.
-    pub budget: Option<u64>,
-    /// Threads to run blocks on, where blocks do not communicate; 0 for one a core.
-    pub threads: usize,
-    /// What to write down of the launch.
-    pub watch: Watch,
-}
-
-/// What came of a launch.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// Warp instructions that were executed.
-    pub instructions: u64,
-    /// What the sanitizer found; empty when the kernel is clean.
-    pub findings: Vec<Finding>,
-    /// What the kernel printed with `vprintf`, block after block where they run on several threads.
-    pub printed: String,
-    /// Whether the launch was given up: too many faults, or no budget left.
-    pub stopped: bool,
-    /// What each line did, where [`Watch::profile`] asks for it.
-    pub profile: Option<Profile>,
-    /// What the warp of [`Watch::warp`] did.
-    pub steps: Vec<Step>,
-}
-
-impl Outcome {
-    /// Whether nothing was found.
-    pub fn is_clean(&self) -> bool {
-        self.findings.is_empty()
-    }
-}
 
 /// Faults after which a launch is given up.
 const TOO_MANY: u64 = 100_000;
@@ -135,65 +23,9 @@ const TURN: u64 = 50_000;
 /// Of so many turns, one is for who is slow.
 pub(super) const SELDOM: u64 = 64;
 
-/// Blocks of the largest cluster, beyond the portable eight.
-const LARGEST_CLUSTER: u64 = 16;
-
-/// Whether the kernel and the chip allow the launch.
-pub(crate) fn check(program: &Program, launch: &Launch, chip: &Chip) -> Result<(), Error> {
-    let fail = |reason: String| Err(Error::Launch { kernel: program.name.clone(), reason });
-    let product = |v: [u32; 3]| v.iter().map(|x| u64::from(*x)).product::<u64>();
-    let threads = launch.block.iter().fold(1u64, |n, x| n.saturating_mul((*x).into()));
-    if threads == 0 || product(launch.grid.map(|x| x.min(1))) == 0 || launch.cluster.contains(&0) {
-        return fail(format!(
-            "its grid {:?}, block {:?} or cluster {:?} is empty",
-            launch.grid, launch.block, launch.cluster
-        ));
-    }
-    if threads > chip.threads_per_block.into() || launch.block[2] > 64 {
-        return fail(format!("{threads} threads a block, but the {} allows {}", chip.name, chip.threads_per_block));
-    }
-    if launch.grid[1] > 65535 || launch.grid[2] > 65535 || launch.grid[0] > i32::MAX as u32 {
-        return fail(format!("its grid {:?} is too large", launch.grid));
-    }
-    let together = launch.cluster.iter().fold(1u64, |n, x| n.saturating_mul((*x).into()));
-    if together > LARGEST_CLUSTER || launch.grid.iter().zip(launch.cluster).any(|(grid, cluster)| grid % cluster != 0) {
-        return fail(format!("its grid {:?} can not be made of clusters of {:?} blocks", launch.grid, launch.cluster));
-    }
-    if let Some(required) = program.reqnctapercluster
-        && required.map(|x| x.max(1)) != launch.cluster
-    {
-        return fail(format!("it requires clusters of {required:?} blocks, not {:?}", launch.cluster));
-    }
-    if let Some(required) = program.reqntid
-        && required.map(|x| x.max(1)) != launch.block
-    {
-        return fail(format!("it requires blocks of {required:?} threads, not {:?}", launch.block));
-    }
-    if let Some(most) = program.maxntid
-        && threads > most.iter().fold(1u64, |n, x| n.saturating_mul((*x).max(1).into()))
-    {
-        return fail(format!("it allows blocks of at most {most:?} threads, not {:?}", launch.block));
-    }
-    let shared = u64::from(program.dynamic_base - SHARED_BASE) + u64::from(launch.dynamic_shared);
-    if shared > chip.shared_per_block.into() {
-        return fail(format!(
-            "{shared} bytes of shared memory a block, but the {} has {}",
-            chip.name, chip.shared_per_block
-        ));
-    }
-    if launch.parameters.len() < program.parameter_bytes as usize {
-        return fail(format!(
-            "its parameters take {} bytes, but {} are given",
-            program.parameter_bytes,
-            launch.parameters.len()
-        ));
-    }
-    Ok(())
-}
-
-/// Runs a checked launch.
+/// Runs a checked launch that is alone.
 pub(crate) fn run(
-    memory: &Global,
+    (memory, name): (View<'_>, &str),
     chip: &Chip,
     program: &Program,
     launch: &Launch,
@@ -206,12 +38,21 @@ pub(crate) fn run(
         0 => rayon::current_num_threads(),
         n => n,
     };
+    let work = Work::Grid { program, shape: &shape };
+    let parties = [Party { owner: memory.device(), name: name.into(), work }];
+    let parties = Parties(&parties);
     let alone = program.communicates || shape.clusters() == 1 || threads == 1;
-    let core = || Core::new(memory, program, launch, &shape, variables, manifest, options, alone);
+    let core = || Core::new(memory, program, launch, &shape, variables, manifest, options, alone, parties);
     let (executed, findings, printed, stopped, watcher) = if alone {
         let mut core = core();
         if program.communicates {
-            together(&mut core, chip, options);
+            let mut grid = Grid::new(core, chip, options);
+            while grid.turn(u64::MAX) != Step::Over {
+                if grid.is_stuck() {
+                    grid.deadlock();
+                }
+            }
+            core = grid.core;
         } else {
             let mut storage = None;
             for number in 0..shape.clusters() {
@@ -307,86 +148,180 @@ fn go_on(core: &mut Core<'_>) -> bool {
 }
 
 /// Clusters that may wait for each other: as many at a time as the chip holds, each for a turn.
-fn together(core: &mut Core<'_>, chip: &Chip, options: &Options) {
-    let mut waiting = 0..core.shape.clusters();
-    let mut resident: VecDeque<Cluster> = VecDeque::new();
-    let mut spare: Vec<Cluster> = vec![];
-    let mut random = Random::new(options.seed);
-    let mut rounds = 0u64;
-    let limit = (core.resident_blocks(chip) / u64::from(core.shape.cluster_blocks())).max(1);
-    // A cluster joins only when those before it paused: few are in memory unless they wait for each other.
-    loop {
-        let turn = match (options.schedule, options.seed) {
+pub(crate) struct Grid<'a> {
+    pub core: Core<'a>,
+    /// Those that have not started.
+    waiting: Range<u64>,
+    pub(super) resident: VecDeque<Cluster>,
+    spare: Vec<Cluster>,
+    random: Random,
+    rounds: u64,
+    /// Clusters that the chip holds.
+    pub limit: u64,
+    pub(super) chip: &'static str,
+    /// Whether all its clusters run at the same time.
+    pub cooperative: bool,
+    /// Of the residents, those that have not had their turn in this round; `None` before the first.
+    left: Option<usize>,
+    /// Instructions of a turn in this round.
+    turn: u64,
+    /// Whether any cluster has run, or only waited, in this round.
+    any: bool,
+    moved: bool,
+    /// What [`Core::spins`] was when the grid was last looked at.
+    looked: u64,
+}
+
+/// What came of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// There is more to do.
+    Ran,
+    /// All that are resident wait for the launch before.
+    Blocked,
+    /// All blocks have run, or the launch was given up.
+    Over,
+}
+
+impl<'a> Grid<'a> {
+    pub(crate) fn new(core: Core<'a>, chip: &Chip, options: &Options) -> Grid<'a> {
+        Grid {
+            waiting: 0..core.shape.clusters(),
+            resident: VecDeque::new(),
+            spare: vec![],
+            random: Random::new(options.seed),
+            rounds: 0,
+            limit: (core.shape.resident_blocks(core.program, chip) / u64::from(core.shape.cluster_blocks())).max(1),
+            chip: chip.name,
+            cooperative: false,
+            left: None,
+            turn: 0,
+            any: false,
+            moved: false,
+            looked: 0,
+            core,
+        }
+    }
+
+    /// Clusters that run.
+    pub(super) fn resident(&self) -> usize {
+        self.resident.len()
+    }
+
+    /// Clusters that others have to leave room for.
+    pub(super) fn claims(&self) -> u64 {
+        if self.cooperative { self.core.shape.clusters() } else { self.resident.len() as u64 }
+    }
+
+    /// Clusters that have not started.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting.end - self.waiting.start
+    }
+
+    /// One cluster runs for a turn; so many more than there are may become resident.
+    pub(crate) fn turn(&mut self, room: u64) -> Step {
+        if self.core.stopped {
+            return Step::Over;
+        }
+        while self.left.is_none_or(|left| left == 0) {
+            if self.left.is_some() {
+                let (moved, joined) = (self.moved, self.join(room));
+                if !self.any && !joined {
+                    return if self.waiting.is_empty() { Step::Over } else { Step::Blocked };
+                }
+                if self.any && !moved && !joined {
+                    self.start_round();
+                    return Step::Blocked;
+                }
+            }
+            self.start_round();
+        }
+        self.left = self.left.map(|left| left - 1);
+        let Some(mut cluster) = self.resident.pop_front() else { return Step::Ran };
+        self.any = true;
+        let options = self.core.options;
+        let slow = options.schedule == Schedule::SlowBlock
+            && cluster.number == options.seed % self.core.shape.clusters()
+            && !self.rounds.is_multiple_of(SELDOM);
+        if slow {
+            self.moved = true;
+            self.resident.push_back(cluster);
+            return Step::Ran;
+        }
+        let progress = cluster.run(&mut self.core, self.turn);
+        self.moved |= progress != Progress::Blocked;
+        match progress {
+            Progress::Paused | Progress::Blocked => self.resident.push_back(cluster),
+            Progress::Done => self.spare.push(cluster),
+        }
+        if go_on(&mut self.core) { Step::Ran } else { Step::Over }
+    }
+
+    fn start_round(&mut self) {
+        let options = self.core.options;
+        self.turn = match (options.schedule, options.seed) {
             (Schedule::RoundRobin, _) => 1,
             (Schedule::SlowBlock, 0) => TURN / SELDOM,
             (_, 0) => TURN,
-            _ => random.turn(12),
+            _ => self.random.turn(12),
         };
-        let slow = (options.schedule == Schedule::SlowBlock).then(|| options.seed % core.shape.clusters());
+        self.rounds += 1;
+        (self.any, self.moved) = (false, false);
+        self.left = Some(self.resident.len());
+    }
+
+    /// Clusters join when those before them have paused: few are in memory unless they wait for each other.
+    fn join(&mut self, room: u64) -> bool {
+        let seed = self.core.options.seed;
+        let most = self.limit.min((self.resident.len() as u64).saturating_add(room));
+        let joining = if seed == 0 { 1 } else { 1 + self.random.below(4) };
         let mut any = false;
-        rounds += 1;
-        for _ in 0..resident.len() {
-            let Some(mut cluster) = resident.pop_front() else { break };
-            if Some(cluster.number) == slow && !rounds.is_multiple_of(SELDOM) {
-                resident.push_back(cluster);
-                any = true;
-                continue;
-            }
-            match cluster.run(core, turn) {
-                Progress::Paused => resident.push_back(cluster),
-                Progress::Done => spare.push(cluster),
-            }
-            any = true;
-            if !go_on(core) {
-                return;
-            }
-        }
-        let joining = if options.seed == 0 { 1 } else { 1 + random.below(4) };
         for _ in 0..joining {
-            if (resident.len() as u64) < limit
-                && let Some(number) = waiting.next()
+            if (self.resident.len() as u64) < most
+                && let Some(number) = self.waiting.next()
             {
-                let cluster = match spare.pop() {
+                let cluster = match self.spare.pop() {
                     Some(mut cluster) => {
-                        cluster.restart(core, number);
+                        cluster.restart(&self.core, number);
                         cluster
                     }
-                    None => Cluster::new(core, number),
+                    None => Cluster::new(&self.core, number),
                 };
-                resident.push_back(cluster);
+                self.resident.push_back(cluster);
                 any = true;
             }
         }
-        if options.seed != 0 && resident.len() > 1 {
-            resident.rotate_left(random.below(resident.len() as u64) as usize);
+        if seed != 0 && self.resident.len() > 1 {
+            self.resident.rotate_left(self.random.below(self.resident.len() as u64) as usize);
         }
-        if !any {
-            return;
+        any
+    }
+
+    /// Ends all threads where they stand.
+    pub(super) fn give_up(&mut self) {
+        self.resident.clear();
+        self.waiting = 0..0;
+        (self.left, self.any) = (Some(0), false);
+    }
+
+    /// Whether all of it is resident that can be, and no thread of it can make anything happen.
+    fn is_stuck(&mut self) -> bool {
+        if self.core.spins == self.looked {
+            return false;
         }
-    }
-}
-
-/// A small generator for schedules (splitmix64): the same seed, the same schedule, on every machine.
-#[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
+        self.looked = self.core.spins;
+        let full = self.waiting.is_empty() || self.resident.len() as u64 >= self.limit;
+        full && self.stuck_since().is_some_and(|(since, seen)| since < seen)
     }
 
-    /// The length of a turn, up to a power of two; as many short ones as long ones.
-    pub(crate) fn turn(&mut self, most: u64) -> u64 {
-        let power = self.below(most + 1);
-        1 + self.below(1 << power)
-    }
-
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n.max(1)
+    /// When the last of its threads began to wait or to poll in vain, and up to when all have done so.
+    pub(super) fn stuck_since(&mut self) -> Option<(u64, u64)> {
+        let mut all = (0, u64::MAX);
+        for cluster in &mut self.resident {
+            let (since, seen) = cluster.stuck_since(&mut self.core)?;
+            all = (all.0.max(since), all.1.min(seen));
+        }
+        Some(all)
     }
 }
 

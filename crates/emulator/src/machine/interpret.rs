@@ -7,7 +7,7 @@ use super::peers::Peers;
 use super::warp::{Group, PATIENCE, State, Warp};
 use crate::finding::FindingKind;
 use crate::lanes::{FULL, LANES, each, put};
-use crate::program::{Action, Instruction, NONE};
+use crate::program::{Action, Instruction, MbarrierKind, NONE};
 
 /// What an access that may be waiting for another thread costs of a turn: a spinning group gives way early.
 const STRONG: u64 = 200;
@@ -122,7 +122,7 @@ impl Warp {
                 Action::Nop => pc += 1,
                 _ => {
                     // What is rare, or may end the run.
-                    if matches!(i.action, Action::Atomic(_) | Action::VectorAtomic(_)) {
+                    if matches!(i.action, Action::Atomic(_) | Action::VectorAtomic(_) | Action::Multimem(_)) {
                         strong += STRONG;
                         end = end.saturating_sub(STRONG);
                     }
@@ -153,6 +153,8 @@ impl Warp {
         };
         core.executed = executed;
         let used = executed - start + strong;
+        self.worked += used;
+        self.rested = core.now();
         self.hurry = if self.groups.iter().any(|g| g.state == State::Ready) { self.hurry + used } else { 0 };
         let state = match stop {
             Stop::Ready => State::Ready,
@@ -236,7 +238,10 @@ impl Warp {
                 self.split(group, active);
                 return self.barrier(core, common, &b, group);
             }
-            Action::Mbarrier(op) => return self.mbarrier(core, common, &op, group, active),
+            Action::Mbarrier(op) => {
+                self.stores += u64::from(!matches!(op.kind, MbarrierKind::Wait { .. }));
+                return self.mbarrier(core, common, &op, group, active);
+            }
             Action::Fragments { index, members } => {
                 self.split(group, active);
                 if let Some(stop) = self.gather(core, common, members, group) {
@@ -274,13 +279,23 @@ impl Warp {
                 self.split(group, active);
                 return self.wait_products(left, group);
             }
+            Action::LaunchDependents => {
+                core.triggered += u64::from(!std::mem::replace(&mut common.triggered, true));
+                group.pc += 1;
+            }
+            Action::WaitUpstream => {
+                self.split(group, active);
+                return self.wait_upstream(core, common, group);
+            }
             Action::Bulk(index) => {
+                self.stores += 1;
                 if let Some(b) = core.program.bulk.get(index as usize) {
                     self.bulk(core, common, b, active, group.pc);
                 }
                 group.pc += 1;
             }
             Action::WriteAsync(w) => {
+                self.stores += 1;
                 self.write_async(core, common, &w, active, group.pc);
                 group.pc += 1;
             }
@@ -319,6 +334,12 @@ impl Warp {
             Action::VectorAtomic(index) => {
                 if let Some(a) = core.program.vectors.get(index as usize) {
                     self.vector_atomic(core, common, a, active, group.pc);
+                }
+                group.pc += 1;
+            }
+            Action::Multimem(index) => {
+                if let Some(m) = core.program.multimems.get(index as usize) {
+                    self.multimem(core, common, m, active, group.pc);
                 }
                 group.pc += 1;
             }
@@ -400,6 +421,8 @@ impl Warp {
         self.wait_copies(core, common, active, None);
         common.live -= active.count_ones();
         self.leave_cluster(common, active);
+        core.leaves(common, self.index, active);
+        core.ended = core.now();
         let met = self.exited(active);
         if met != 0 {
             common.meet(self.index, met, self.live);

@@ -1,14 +1,14 @@
 //! `vprintf`: a C format string and a buffer of arguments, each aligned to its size, to text.
 
 use super::core::Core;
-use crate::memory::{Flat, Global, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
+use crate::memory::{Flat, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, View, WINDOW};
 
 /// The longest string that is read.
 const LONGEST: u64 = 4096;
 
 /// Reads a thread's memory by generic addresses.
 pub(super) struct Reader<'a, 'c> {
-    pub memory: &'a Global,
+    pub memory: View<'a>,
     pub shared: &'a Flat,
     pub local: &'a Flat,
     pub lane: usize,

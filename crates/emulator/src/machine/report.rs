@@ -15,8 +15,21 @@ use warpsmith_types::Location;
 
 impl Core<'_> {
     /// A finding without particulars, or `None` when it is known already and has been counted.
-    fn finding(&mut self, common: &Common, warp: u32, kind: FindingKind, pc: u32, lane: usize) -> Option<Finding> {
-        self.race_finding(common, warp, kind, pc, lane, 0)
+    pub(super) fn finding(
+        &mut self,
+        common: &Common,
+        warp: u32,
+        kind: FindingKind,
+        pc: u32,
+        lane: usize,
+    ) -> Option<Finding> {
+        self.race_finding(common, warp, kind, pc, lane, (0, 0))
+    }
+
+    /// Who it is that runs, where that needs to be said.
+    pub(super) fn agent(&self) -> Option<String> {
+        let party = self.parties.0.get(self.party)?;
+        (!party.name.is_empty()).then(|| party.name.clone())
     }
 
     /// The same, of two instructions.
@@ -27,10 +40,10 @@ impl Core<'_> {
         kind: FindingKind,
         pc: u32,
         lane: usize,
-        other_pc: u32,
+        other: (u64, u32),
     ) -> Option<Finding> {
         let location = self.program.location(pc as usize);
-        if self.findings.again(kind, location, (pc, other_pc), common.number) {
+        if self.findings.again(kind, location, (pc, other), common.number) {
             return None;
         }
         Some(Finding {
@@ -50,7 +63,9 @@ impl Core<'_> {
             ptx_line: self.program.origins.get(pc as usize).map_or(0, |o| o.line),
             count: 1,
             pc,
-            other_pc,
+            other_place: other,
+            agent: self.agent(),
+            by_thread: true,
             block_number: common.number,
         })
     }
@@ -75,11 +90,20 @@ impl Core<'_> {
         let place = (storage == Storage::Global).then(|| self.memory.place(q.address));
         let kind = match (&place, kind) {
             (Some(Place::Freed { .. }), FindingKind::OutOfBounds) => FindingKind::UseAfterFree,
+            (Some(Place::Inside { .. }), FindingKind::OutOfBounds) if self.is_elsewhere(q.address) => {
+                FindingKind::NotMapped
+            }
+            (Some(Place::Multicast { .. }), FindingKind::OutOfBounds) => FindingKind::Multicast,
             _ => kind,
         };
         let Some(mut finding) = self.finding(common, warp, kind, q.pc, q.lane) else { return };
         self.describe_place(&mut finding, q, storage, place, common);
         self.findings.add(finding);
+    }
+
+    /// Whether an address is in memory that this device has not mapped.
+    fn is_elsewhere(&self, address: u64) -> bool {
+        self.memory.find(address).is_none() && self.memory.all().find(address).is_some()
     }
 
     /// Says which memory an access concerns.
@@ -110,7 +134,7 @@ impl Core<'_> {
     fn describe_global(&self, finding: &mut Finding, q: &Request, place: &Place) {
         let base = match place {
             Place::Inside { base, .. } | Place::After { base, .. } | Place::Before { base, .. } => Some(*base),
-            Place::Freed { .. } | Place::Wild => None,
+            Place::Freed { .. } | Place::Multicast { .. } | Place::Wild => None,
         };
         let tensor = base.and_then(|base| self.manifest?.tensor(q.address, base));
         finding.detail = match place {
@@ -120,6 +144,18 @@ impl Core<'_> {
                 let over = offset + q.bytes as u64 - size;
                 let s = if over == 1 { "" } else { "s" };
                 format!("the last {over} byte{s} are past the end of `{name}` ({size} bytes)")
+            }
+            Place::Inside { base, .. } if finding.kind == FindingKind::NotMapped => {
+                let owner = self.memory.all().find(*base).map_or_else(String::new, |a| a.owner.to_string());
+                let here = self.memory.device();
+                format!("{}, which is memory of {owner} and not mapped on {here}", place.in_words(""))
+            }
+            Place::Inside { .. } if finding.kind == FindingKind::Multicast => {
+                format!("{}, which is no multicast memory", place.in_words(""))
+            }
+            Place::Multicast { .. } if finding.kind == FindingKind::Misaligned => place.in_words(""),
+            Place::Multicast { .. } => {
+                format!("{}; only `multimem` instructions may use it", place.in_words(""))
             }
             place => place.in_words(""),
         };
@@ -301,9 +337,11 @@ impl Cluster {
     }
 
     /// "warp 1, lanes 0-15: at `bar.sync 0`, where 16 of 64 threads have arrived".
-    fn waits(&self, core: &Core<'_>, warp: &Warp, group: &super::warp::Group) -> (String, Option<Location>) {
+    pub(super) fn waits(&self, core: &Core<'_>, warp: &Warp, group: &super::warp::Group) -> (String, Option<Location>) {
         let what = match group.state {
+            State::Ready if warp.spin.is_vain() => format!("for another value of {}", core.polls(&warp.spin)),
             State::Ready => "ready".into(),
+            State::Upstream => "at `griddepcontrol.wait`, for the launch before".into(),
             State::Sync { members } => {
                 let missing = members & warp.live & !group.mask;
                 format!("at a `.sync` instruction, for {} of the same warp", lanes(missing))
@@ -330,7 +368,8 @@ impl Cluster {
                 format!("for phase {phase} of the mbarrier {}, which lacks {missing}", core.shared_name(offset))
             }
         };
-        let line = core.program.origins.get(group.pc as usize).map_or(0, |o| o.line);
+        let pc = if warp.spin.is_vain() && group.state == State::Ready { warp.spin.at.0 } else { group.pc };
+        let line = core.program.origins.get(pc as usize).map_or(0, |o| o.line);
         let line = if line > 0 { format!(" (line {line} of the PTX)") } else { String::new() };
         let text = format!(
             "{}warp {}, {} wait{} {what}{line}",
@@ -339,7 +378,7 @@ impl Cluster {
             lanes(group.mask),
             if group.mask.count_ones() == 1 { "s" } else { "" }
         );
-        (text, core.program.location(group.pc as usize).cloned())
+        (text, core.program.location(pc as usize).cloned())
     }
 
     /// The budget is used up.

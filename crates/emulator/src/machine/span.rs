@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The addresses of an access, with what the fast paths must know of them.
 pub(super) struct Span {
     /// Of the first active lane.
-    base: u64,
+    pub base: u64,
     /// From there to each lane; 0 for inactive lanes.
     offsets: [u32; LANES],
     pub least: u64,

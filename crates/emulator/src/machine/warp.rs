@@ -12,6 +12,7 @@ use super::copies::Copies;
 use super::core::Core;
 use super::peers::Peers;
 use super::products::Products;
+use super::spin::Spin;
 use crate::lanes::{FULL, LANES, Registers};
 use crate::memory::{Flat, Writer};
 
@@ -49,6 +50,8 @@ pub(crate) enum State {
     Products {
         until: u64,
     },
+    /// Waits for the launch before to be over.
+    Upstream,
     /// Waits for a phase of an `mbarrier` to end.
     Mbarrier {
         rank: u8,
@@ -84,6 +87,13 @@ pub(crate) struct Warp {
     pub hurry: u64,
     /// Calls that the lanes have not returned from.
     pub stacks: Stacks,
+    /// Instructions that may have changed memory.
+    pub stores: u64,
+    /// Instructions, strong accesses counted as what they cost of a turn.
+    pub worked: u64,
+    pub spin: Spin,
+    /// When it last stopped.
+    pub rested: u64,
 }
 
 impl Warp {
@@ -105,6 +115,10 @@ impl Warp {
             bulk_groups: [0; LANES],
             hurry: 0,
             stacks: Stacks::default(),
+            stores: 0,
+            worked: 0,
+            spin: Spin::default(),
+            rested: 0,
         };
         for (special, plane) in &core.program.specials {
             if core.uniform(*special, [0; 3], rank, index).is_none() {
@@ -143,6 +157,8 @@ impl Warp {
         self.bulk_groups = [0; LANES];
         self.hurry = 0;
         self.stacks.clear();
+        self.stores = 0;
+        self.spin = Spin::default();
     }
 
     /// Takes out the group to run next, merged with all that stand at the same instruction, and gives the instruction

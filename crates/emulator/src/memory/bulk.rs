@@ -53,7 +53,37 @@ impl Global {
     }
 }
 
+impl Global {
+    /// Copies a range to another, both within one page each; what was never written does not become so.
+    pub(crate) fn move_bytes(&self, to: u64, from: u64, bytes: usize) {
+        let mut data = vec![0; bytes];
+        match self.copy_out(from, &mut data) {
+            Some(true) => {
+                self.copy_in(to, &data, true);
+            }
+            Some(false) => {
+                for (i, byte) in (0u64..).zip(&data) {
+                    if self.copy_out(from + i, &mut [0]) == Some(true) {
+                        self.copy_in(to + i, &[*byte], true);
+                    } else if let Some(a) = self.find(to + i)
+                        && let Some(page) = a.page(to + i - a.base)
+                    {
+                        page.forget((to + i - a.base) as usize % PAGE);
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+}
+
 impl Page {
+    /// Makes a byte unwritten.
+    fn forget(&self, offset: usize) {
+        self.set(offset, 1, super::POISON.into(), true);
+        self.init[offset / 32].fetch_and(!byte_bits(offset, 1), Relaxed);
+    }
+
     /// Whether every byte of a range was written.
     pub(crate) fn is_written(&self, offset: usize, bytes: usize) -> bool {
         words_of(offset, bytes).all(|(word, bits)| self.init[word].load(Relaxed) & bits == bits)

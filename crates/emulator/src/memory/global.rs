@@ -1,6 +1,6 @@
 //! The address space of a system: allocations with guard gaps, each in sparse pages.
 
-use super::{DevicePointer, GLOBAL_BASE, PAGE, POISON, Page};
+use super::{DevicePointer, GLOBAL_BASE, Multicast, Owner, PAGE, POISON, Page};
 use crate::Error;
 use std::sync::OnceLock;
 
@@ -22,6 +22,10 @@ pub(crate) struct Allocation {
     pub bytes: u64,
     /// What it is called in reports.
     pub name: String,
+    /// Whose memory it is.
+    pub owner: Owner,
+    /// A bit for each device that can reach it.
+    pub mapped: u64,
     pages: Vec<OnceLock<Box<Page>>>,
 }
 
@@ -42,6 +46,8 @@ pub(crate) enum Place {
     After { name: String, base: u64, size: u64, bytes: u64 },
     /// Before its start.
     Before { name: String, base: u64, bytes: u64 },
+    /// In a multicast range, by name and offset.
+    Multicast { name: String, offset: u64 },
     /// In memory that was freed.
     Freed { name: String, offset: u64 },
     /// Nowhere near.
@@ -53,6 +59,7 @@ pub(crate) enum Place {
 pub(crate) struct Global {
     allocations: Vec<Allocation>,
     freed: Vec<Freed>,
+    pub(super) multicasts: Vec<Multicast>,
     next: u64,
     launches: u64,
 }
@@ -100,15 +107,59 @@ impl Global {
         self.launches
     }
 
+    /// Memory of the first device, for it alone.
+    #[cfg(test)]
     pub(crate) fn allocate(&mut self, bytes: usize, name: &str) -> Result<DevicePointer, Error> {
+        self.allocate_for(Owner::default(), 1, bytes, name)
+    }
+
+    /// Memory of a device, mapped for those whose bits are set.
+    pub(crate) fn allocate_for(
+        &mut self,
+        owner: Owner,
+        mapped: u64,
+        bytes: usize,
+        name: &str,
+    ) -> Result<DevicePointer, Error> {
+        let base = self.reserve(bytes, name)?;
+        let pages = (0..bytes.div_ceil(PAGE)).map(|_| OnceLock::new()).collect();
+        self.allocations.push(Allocation { base, bytes: bytes as u64, name: name.into(), owner, mapped, pages });
+        Ok(DevicePointer(base))
+    }
+
+    /// Addresses for so many bytes, with a guard gap after.
+    fn reserve(&mut self, bytes: usize, name: &str) -> Result<u64, Error> {
         let base = self.next.max(GLOBAL_BASE);
         let end = base.checked_add(bytes as u64);
         let end = end.filter(|end| *end < GLOBAL_BASE + ROOM && bytes as u64 <= LARGEST);
         let end = end.ok_or_else(|| Error::OutOfMemory { bytes, name: name.into() })?;
-        let pages = (0..bytes.div_ceil(PAGE)).map(|_| OnceLock::new()).collect();
-        self.allocations.push(Allocation { base, bytes: bytes as u64, name: name.into(), pages });
         self.next = (end + GUARD).next_multiple_of(256);
+        Ok(base)
+    }
+
+    /// A range of addresses that stand for one of each member.
+    pub(crate) fn bind(
+        &mut self,
+        bytes: usize,
+        name: &str,
+        members: Vec<(Owner, DevicePointer)>,
+    ) -> Result<DevicePointer, Error> {
+        members.iter().try_for_each(|(_, pointer)| self.find_range(*pointer, bytes).map(|_| ()))?;
+        let base = self.reserve(bytes, name)?;
+        self.multicasts.push(Multicast { base, bytes: bytes as u64, name: name.into(), members });
         Ok(DevicePointer(base))
+    }
+
+    /// Lets the devices whose bits are set reach an allocation; `pointer` is within it.
+    pub(crate) fn map(&mut self, pointer: DevicePointer, devices: u64) -> Result<(), Error> {
+        let index = self.find_range(pointer, 0)?;
+        self.allocations[index].mapped |= devices;
+        Ok(())
+    }
+
+    /// Lets devices reach all that another owns.
+    pub(crate) fn map_all_of(&mut self, owner: Owner, devices: u64) {
+        self.allocations.iter_mut().filter(|a| a.owner == owner).for_each(|a| a.mapped |= devices);
     }
 
     pub(crate) fn free(&mut self, pointer: DevicePointer) -> Result<(), Error> {
@@ -146,6 +197,11 @@ impl Global {
             Some(a) if pointer.0 - a.base <= a.bytes && bytes as u64 <= a.bytes - (pointer.0 - a.base) => Ok(index),
             _ => Err(Error::OutOfBounds { pointer, bytes, nearest: self.place(pointer.0).in_words("; ") }),
         }
+    }
+
+    /// Whether a range is within one allocation.
+    pub(crate) fn check_range(&self, pointer: DevicePointer, bytes: usize) -> Result<(), Error> {
+        self.find_range(pointer, bytes).map(|_| ())
     }
 
     pub(crate) fn write(&mut self, pointer: DevicePointer, bytes: &[u8]) -> Result<(), Error> {
@@ -199,6 +255,9 @@ impl Global {
         if let Some(a) = below.filter(|a| address < a.end()) {
             return Place::Inside { name: a.name.clone(), base: a.base, offset: address - a.base };
         }
+        if let Some(m) = self.multicast(address) {
+            return Place::Multicast { name: m.name.clone(), offset: address - m.base };
+        }
         if let Some(f) = self.freed.iter().rev().find(|f| (f.base..f.base + f.bytes).contains(&address)) {
             return Place::Freed { name: f.name.clone(), offset: address - f.base };
         }
@@ -231,6 +290,7 @@ impl Place {
             Place::Before { name, bytes, .. } => {
                 format!("{lead}{bytes} byte{} before the start of `{name}`", plural(*bytes))
             }
+            Place::Multicast { name, offset } => format!("{lead}the multicast range `{name}` + {offset}"),
             Place::Freed { name, offset } => format!("{lead}`{name}` + {offset}, which was freed"),
             Place::Wild => String::new(),
         }

@@ -3,15 +3,19 @@
 mod bulk;
 mod flat;
 mod global;
+mod multicast;
 mod page;
 mod proxy;
 mod shadow;
+mod view;
 
 pub(crate) use flat::Flat;
 pub(crate) use global::{Allocation, Global, Place};
+pub(crate) use multicast::Multicast;
 pub(crate) use page::{PAGE, Page};
 pub(crate) use proxy::Writer;
 pub(crate) use shadow::{Group, LaneWords, Order, Shadow, Stretch, Touch};
+pub(crate) use view::{Owner, View};
 
 use std::fmt;
 

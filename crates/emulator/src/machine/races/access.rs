@@ -3,7 +3,8 @@
 use super::block::BlockRaces;
 use super::clock::Clock;
 use super::flags::Signal;
-use super::order::{ClusterOf, Judge};
+use super::order::Judge;
+use super::parties::Parties;
 use super::threads::{Hint, Poll, WarpClock, Why};
 use super::words::Words;
 use crate::finding::{AccessKind, FindingKind, Storage};
@@ -50,16 +51,12 @@ pub(super) fn add(races: &mut Vec<Race>, group: &Group, old: u32, new: u32, at: 
 }
 
 impl Deed<'_> {
-    pub(super) fn judge<'c>(&self, clock: &'c WarpClock, cluster_blocks: ClusterOf) -> Judge<'c> {
-        Judge { clock, by: None, touch: self.touch, bytes: self.bytes as u8, value: self.value, cluster_blocks }
+    pub(super) fn judge<'c>(&self, clock: &'c WarpClock, parties: Parties<'c>) -> Judge<'c> {
+        Judge { clock, by: None, touch: self.touch, bytes: self.bytes as u8, value: self.value, parties }
     }
 }
 
 impl Core<'_> {
-    pub(super) fn clusters(&self) -> ClusterOf {
-        ClusterOf { grid: self.shape.grid, cluster: self.shape.cluster }
-    }
-
     /// Whether lanes read a flag once more that has not changed: nothing about it is new.
     pub(crate) fn polls_again(&self, peers: &mut Peers, d: &Deed<'_>) -> bool {
         let Some(clock) = peers.races.as_mut().and_then(|r| r.warps.get_mut(d.warp as usize)) else { return false };
@@ -130,7 +127,7 @@ impl Core<'_> {
     ) {
         let Some(races_of) = &peers.races else { return };
         let Some(clock) = races_of.warps.get(d.warp as usize) else { return };
-        let judge = d.judge(clock, self.clusters());
+        let judge = d.judge(clock, self.parties);
         let memory = self.memory;
         let mut allocation = memory.get(self.recent);
         if !allocation.is_some_and(|a| address >= a.base && address < a.end()) {
@@ -176,10 +173,10 @@ impl Core<'_> {
             return;
         }
         self.check_started(peers, rank, d.warp, lane, d.pc);
-        let clusters = self.clusters();
+        let parties = self.parties;
         peers.with_shadow(rank, offset..offset + bytes, |clock, shadow| {
             let Some(clock) = clock.get(d.warp as usize) else { return };
-            let judge = d.judge(clock, clusters);
+            let judge = d.judge(clock, parties);
             if last.0 != rank {
                 *last = (rank, shadow.group(self.group(d, clock.block, clock.tick)));
             }
@@ -221,7 +218,7 @@ impl Core<'_> {
     pub(crate) fn signal(&mut self, peers: &mut Peers, d: &Deed<'_>, reads: bool) {
         let Some(scope) = d.touch.strong else { return };
         self.signals += u64::from(d.touch.writes);
-        let clusters = self.clusters();
+        let parties = self.parties;
         let live = d.live;
         for lane in each(d.mask) {
             let (storage, address) = resolve(d.space, d.addresses[lane]);
@@ -245,7 +242,7 @@ impl Core<'_> {
             let own = peers.blocks_mut()[acting].races.as_mut();
             if let Some(clock) = own.and_then(|r| r.warps.get_mut(d.warp as usize)) {
                 if reads {
-                    flags.read(clock, signal, clusters);
+                    flags.read(clock, signal, parties);
                 }
                 if d.touch.writes {
                     flags.write(clock, signal, reads);

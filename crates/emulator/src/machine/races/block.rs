@@ -41,9 +41,9 @@ struct Known {
 
 impl BlockRaces {
     /// Makes it another block's.
-    pub(crate) fn restart(&mut self, block: u64, warps: u32, bytes: usize, launch: u64) {
+    pub(crate) fn restart(&mut self, block: u64, warps: u32, bytes: usize, launch: u64, start: &Rc<Clock>) {
         self.warps.clear();
-        self.warps.extend((0..warps).map(|n| WarpClock::new(block, n as u16)));
+        self.warps.extend((0..warps).map(|n| WarpClock::new(block, n as u16, start)));
         self.shadow.prepare(bytes, launch);
         self.shadow.forget();
         self.later.clear();

@@ -1,5 +1,6 @@
 //! Vector clocks: what of each warp's accesses is ordered before something.
 
+use super::parties::party_of;
 use crate::lanes::LANES;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -86,9 +87,52 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
     blocks: FxHashMap<u64, Rc<Vec<Entry>>>,
+    /// A bit for each party of the run that is over, with all that it did.
+    over: Option<Rc<Vec<u64>>>,
 }
 
 impl Clock {
+    /// Whether all that a party did is known.
+    pub(super) fn is_over(&self, party: usize) -> bool {
+        let word = self.over.as_ref().and_then(|over| over.get(party / 64));
+        word.is_some_and(|word| word >> (party % 64) & 1 == 1)
+    }
+
+    /// A party is over, and this makes it known.
+    pub(crate) fn end(&mut self, party: usize) {
+        let over = Rc::make_mut(self.over.get_or_insert_default());
+        if over.len() <= party / 64 {
+            over.resize(party / 64 + 1, 0);
+        }
+        over[party / 64] |= 1 << (party % 64);
+        self.blocks.retain(|block, _| party_of(*block) != party);
+    }
+
+    /// Adds what another knows of other parties.
+    pub(super) fn join_others(&mut self, other: &Clock, party: usize) {
+        self.join_over(other);
+        for (block, theirs) in other.blocks.iter().filter(|(block, _)| party_of(**block) != party) {
+            self.join_block(*block, theirs);
+        }
+    }
+
+    fn join_over(&mut self, other: &Clock) {
+        match (&mut self.over, &other.over) {
+            (_, None) => {}
+            (mine @ None, Some(theirs)) => *mine = Some(Rc::clone(theirs)),
+            (Some(mine), Some(theirs)) if !Rc::ptr_eq(mine, theirs) => {
+                let mine = Rc::make_mut(mine);
+                mine.resize(mine.len().max(theirs.len()), 0);
+                mine.iter_mut().zip(theirs.iter()).for_each(|(a, b)| *a |= b);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.over.is_none()
+    }
+
     pub(super) fn entry(&self, block: u64, warp: usize) -> Option<&Entry> {
         self.blocks.get(&block)?.get(warp)
     }
@@ -107,31 +151,36 @@ impl Clock {
         entries[warp].join(entry);
     }
 
-    pub(super) fn join(&mut self, other: &Clock) {
+    pub(crate) fn join(&mut self, other: &Clock) {
+        self.join_over(other);
         for (block, theirs) in &other.blocks {
-            let mine = self.blocks.entry(*block).or_insert_with(|| Rc::clone(theirs));
-            if Rc::ptr_eq(mine, theirs) {
-                continue;
-            }
-            let mine = Rc::make_mut(mine);
-            if mine.len() < theirs.len() {
-                mine.resize(theirs.len(), Entry::NOTHING);
-            }
-            mine.iter_mut().zip(theirs.iter()).for_each(|(a, b)| {
-                if a != b {
-                    a.join(b);
-                }
-            });
+            self.join_block(*block, theirs);
         }
+    }
+
+    fn join_block(&mut self, block: u64, theirs: &Rc<Vec<Entry>>) {
+        let mine = self.blocks.entry(block).or_insert_with(|| Rc::clone(theirs));
+        if Rc::ptr_eq(mine, theirs) {
+            return;
+        }
+        let mine = Rc::make_mut(mine);
+        if mine.len() < theirs.len() {
+            mine.resize(theirs.len(), Entry::NOTHING);
+        }
+        mine.iter_mut().zip(theirs.iter()).for_each(|(a, b)| {
+            if a != b {
+                a.join(b);
+            }
+        });
     }
 }
 
 /// The join of two shared clocks.
 pub(super) fn joined(a: &Rc<Clock>, b: &Rc<Clock>) -> Rc<Clock> {
-    if Rc::ptr_eq(a, b) || b.blocks.is_empty() {
+    if Rc::ptr_eq(a, b) || b.is_empty() {
         return Rc::clone(a);
     }
-    if a.blocks.is_empty() {
+    if a.is_empty() {
         return Rc::clone(b);
     }
     let mut clock = (**a).clone();

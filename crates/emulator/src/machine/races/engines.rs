@@ -105,20 +105,13 @@ impl Core<'_> {
         stretches: &[Stretch],
     ) -> Option<Mark> {
         self.check_started(peers, rank, who.warp, who.lane, who.pc);
-        let clusters = self.clusters();
+        let parties = self.parties;
         let mut races: Vec<Race> = vec![];
         let start = stretches.iter().map(|s| s.offset).min()?;
         let end = stretches.iter().map(|s| s.offset + s.bytes).max()?;
         let number = peers.with_shadow(rank, start..end, |clocks, shadow| {
             let clock = clocks.get(who.warp as usize)?;
-            let judge = Judge {
-                clock,
-                by: Some(who.lane),
-                touch: group.touch,
-                bytes: group.bytes,
-                value: 0,
-                cluster_blocks: clusters,
-            };
+            let judge = Judge { clock, by: Some(who.lane), touch: group.touch, bytes: group.bytes, value: 0, parties };
             let number = shadow.group(group);
             for stretch in stretches {
                 shadow.touch(number, *stretch, &mut |g, a, b| judge.order(g, a, b), &mut |g, a, _, byte| {
@@ -184,8 +177,7 @@ impl Core<'_> {
         marks: &mut Vec<LineMark>,
     ) {
         let Some(clock) = peers.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)) else { return };
-        let cluster_blocks = self.clusters();
-        let judge = Judge { clock, by: Some(who.lane), touch, bytes: size, value: 0, cluster_blocks };
+        let judge = Judge { clock, by: Some(who.lane), touch, bytes: size, value: 0, parties: self.parties };
         let (block, warp) = (clock.block, clock.warp);
         let group = Group { block, warp, warps: 1, bytes: size, tick, pc: who.pc, touch, lands: false, value: 0 };
         let mut races: Vec<Race> = vec![];

@@ -1,7 +1,7 @@
 //! Flags: places that strong accesses write, with what the writers make known.
 
 use super::clock::{Clock, joined};
-use super::order::ClusterOf;
+use super::parties::Parties;
 use super::threads::{Hint, WarpClock, Why};
 use crate::program::{Scope, Semantics};
 use rustc_hash::FxHashMap;
@@ -33,6 +33,11 @@ pub(super) struct Signal {
 }
 
 impl Flags {
+    /// The block and the instruction that last wrote a flag.
+    pub(crate) fn writer(&self, address: u64) -> Option<(u64, u32)> {
+        self.0.get(&address).map(|f| (f.block, f.pc))
+    }
+
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
@@ -54,7 +59,7 @@ impl Flags {
     }
 
     /// A lane reads a flag.
-    pub(super) fn read(&mut self, clock: &mut WarpClock, s: Signal, clusters: ClusterOf) {
+    pub(super) fn read(&mut self, clock: &mut WarpClock, s: Signal, parties: Parties<'_>) {
         let Some(flag) = self.0.get(&s.address) else { return };
         let hint = |clock: &mut WarpClock, why| {
             clock.hint(Hint { block: flag.block, why, write: flag.pc, read: s.pc });
@@ -64,10 +69,10 @@ impl Flags {
         if clock.has_seen(s.lane, s.pc, &known) {
             return;
         }
-        if !clusters.includes(flag.scope, flag.block, clock.block) {
+        if !parties.includes(flag.scope, flag.block, clock.block) {
             return hint(clock, Why::WriteScope(flag.scope));
         }
-        if !clusters.includes(s.scope, clock.block, flag.block) {
+        if !parties.includes(s.scope, clock.block, flag.block) {
             return hint(clock, Why::ReadScope(s.scope));
         }
         if s.order.acquires {
@@ -75,7 +80,7 @@ impl Flags {
             return;
         }
         let narrowest = [Scope::Cta, Scope::Cluster, Scope::Gpu];
-        let narrowest = narrowest.into_iter().find(|scope| clusters.includes(*scope, clock.block, flag.block));
+        let narrowest = narrowest.into_iter().find(|scope| parties.includes(*scope, clock.block, flag.block));
         clock.await_fence(s.lane, s.live, &known, narrowest.unwrap_or(Scope::Sys));
         hint(clock, Why::NoAcquire);
     }

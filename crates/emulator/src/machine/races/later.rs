@@ -2,7 +2,8 @@
 //! mostly only reads a tile, and after the second one no read of it matters any more.
 
 use super::block::BlockRaces;
-use super::order::{ClusterOf, Judge};
+use super::order::Judge;
+use super::parties::Parties;
 use super::threads::{Snapshot, WarpClock};
 use crate::lanes::LANES;
 use crate::memory::{LaneWords, Touch};
@@ -18,7 +19,6 @@ pub(super) struct Read {
     pub offsets: [u32; LANES],
     pub mask: u32,
     pub bytes: u32,
-    pub clusters: ClusterOf,
 }
 
 /// Such reads, in order.
@@ -67,8 +67,9 @@ impl BlockRaces {
         let reads = std::mem::take(&mut self.later.reads);
         for read in &reads {
             let clock = WarpClock::at(&read.clock);
-            let (touch, bytes, cluster_blocks) = (read.touch, read.bytes as u8, read.clusters);
-            let judge = Judge { clock: &clock, by: None, touch, bytes, value: 0, cluster_blocks };
+            // It is weak: no scope matters.
+            let (touch, bytes, parties) = (read.touch, read.bytes as u8, Parties(&[]));
+            let judge = Judge { clock: &clock, by: None, touch, bytes, value: 0, parties };
             let words = LaneWords { offsets: &read.offsets, mask: read.mask, bytes: read.bytes };
             // There is no write that they could race with.
             self.shadow.touch_lanes(read.number, words, &mut |g, a, b| judge.order(g, a, b), &mut |_, _, _, _| {});

@@ -37,13 +37,13 @@ impl Core<'_> {
 
     /// A lane's fence for a map: it sees what is ordered before and meant for it.
     pub(crate) fn acquire_map(&mut self, peers: &Peers, address: u64, who: Actor, scope: Scope) {
-        let (clusters, here) = (self.clusters(), peers.number);
+        let (parties, here) = (self.parties, peers.number);
         let Some(clock) = peers.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)) else { return };
         let Some(map) = self.maps.0.get_mut(&address) else { return };
         let own = (map.block, map.warp) == (here, who.warp);
         let known =
             || clock.known(who.lane).entry(map.block, map.warp as usize).is_some_and(|e| map.tick <= e.latest());
-        let meant = clusters.includes(map.scope, map.block, here) && clusters.includes(scope, here, map.block);
+        let meant = parties.includes(map.scope, map.block, here) && parties.includes(scope, here, map.block);
         if meant && (own || known()) {
             map.seen.insert((here, who.warp, who.lane));
         }

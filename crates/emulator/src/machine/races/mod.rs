@@ -14,12 +14,18 @@ mod flags;
 mod later;
 mod maps;
 mod order;
+mod parties;
+mod range;
 mod report;
 mod threads;
 mod words;
 
 pub(crate) use access::Deed;
+pub(crate) use access::Race;
 pub(crate) use block::{BlockRaces, ClusterRaces};
+pub(crate) use clock::Clock;
 pub(crate) use engines::{LineMark, Mark};
 pub(crate) use flags::Flags;
 pub(crate) use maps::Maps;
+pub(crate) use parties::{MOST_BLOCKS, Parties, Party, Work, base_of};
+pub(crate) use range::{Range, Solo};

@@ -1,8 +1,8 @@
 //! Whether one access is ordered before another.
 
+use super::parties::{Parties, party_of};
 use super::threads::WarpClock;
 use crate::memory::{Group, Order, Touch};
-use crate::program::Scope;
 
 /// Who makes a new access, and how.
 pub(super) struct Judge<'c> {
@@ -12,31 +12,7 @@ pub(super) struct Judge<'c> {
     pub touch: Touch,
     pub bytes: u8,
     pub value: u64,
-    pub cluster_blocks: ClusterOf,
-}
-
-/// Which blocks are of one cluster.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ClusterOf {
-    pub grid: [u32; 3],
-    pub cluster: [u32; 3],
-}
-
-impl ClusterOf {
-    fn number(&self, block: u64) -> [u64; 3] {
-        let [x, y, _] = self.grid.map(u64::from);
-        let at = [block % x, block / x % y, block / x / y];
-        std::array::from_fn(|axis| at[axis] / u64::from(self.cluster[axis]))
-    }
-
-    /// Whether a scope at one block includes another.
-    pub(super) fn includes(&self, scope: Scope, a: u64, b: u64) -> bool {
-        match scope {
-            Scope::Cta => a == b,
-            Scope::Cluster => a == b || self.number(a) == self.number(b),
-            Scope::Gpu | Scope::Sys => true,
-        }
-    }
+    pub parties: Parties<'c>,
 }
 
 impl Judge<'_> {
@@ -61,6 +37,9 @@ impl Judge<'_> {
                 }
             } else {
                 let known = clock.known(lane);
+                if party_of(old.block) != party_of(clock.block) && known.is_over(party_of(old.block)) {
+                    return if clock.agrees() { Order::Before } else { Order::BeforeLane };
+                }
                 // A product is one for the four warps: it is over for all when it is for one.
                 for warp in old.warp..old.warp + u16::from(old.warps) {
                     if old.warps > 1 && old.block == clock.block && warp == clock.warp {
@@ -91,7 +70,7 @@ impl Judge<'_> {
         let (Some(a), Some(b)) = (old.touch.strong, self.touch.strong) else { return false };
         let clock = self.clock;
         old.bytes == self.bytes
-            && self.cluster_blocks.includes(a, old.block, clock.block)
-            && self.cluster_blocks.includes(b, clock.block, old.block)
+            && self.parties.includes(a, old.block, clock.block)
+            && self.parties.includes(b, clock.block, old.block)
     }
 }

@@ -1,8 +1,8 @@
 //! From a race to a finding: both accesses, and what is missing between them.
 
 use super::access::{Deed, Race};
-use super::threads::Why;
-use crate::finding::{AccessKind, FindingKind, OtherAccess, Storage};
+use super::parties::{Party, Work, base_of, party_of};
+use crate::finding::{AccessKind, FindingKind, Storage};
 use crate::lanes::LANES;
 use crate::machine::cell::Request;
 use crate::machine::core::Core;
@@ -30,21 +30,16 @@ impl Core<'_> {
             FindingKind::Race
         };
         let lane = *lane as usize % LANES;
-        let Some(mut finding) = self.race_finding(peers, warp, kind, pc, lane, old.pc) else { return };
+        let parties = self.parties;
+        let program = parties.program(old.block);
+        let elsewhere =
+            program.map_or(1 + party_of(old.block) as u64, |p| if p.id == self.program.id { 0 } else { !p.id });
+        let other = (elsewhere, old.pc);
+        let Some(mut finding) = self.race_finding(peers, warp, kind, pc, lane, other) else { return };
         let space = if storage == Storage::Global { Space::Global } else { Space::Shared };
         let request = Request { kind: access, space, address: *at, bytes: bytes as usize, lane, pc };
         self.describe(&mut finding, peers, &request, storage);
-        let engine = usize::from(old.warp) >= self.shape.warps() as usize;
-        let index = self.block_of(old.block);
-        let thread = self.shape.thread_index(u32::from(old.warp) * LANES as u32 + (old_lane & 31));
-        let other = OtherAccess {
-            block: index,
-            thread: (!engine).then_some(thread),
-            writes: old.touch.writes,
-            asynchronous: old.touch.asynchronous,
-            location: self.program.location(old.pc as usize).cloned(),
-            ptx_line: self.program.origins.get(old.pc as usize).map_or(0, |o| o.line),
-        };
+        let other = parties.other(old, *old_lane, self.party);
         let missing = self.missing(peers, warp, (pc, touch), old, (*old_lane, lane as u32));
         let lead = if finding.detail.is_empty() { String::new() } else { format!("{}; ", finding.detail) };
         finding.detail = format!("{lead}{missing}");
@@ -76,19 +71,26 @@ impl Core<'_> {
     }
 
     pub(super) fn line(&self, pc: u32) -> String {
-        match self.program.origins.get(pc as usize).map_or(0, |o| o.line) {
-            0 => match self.program.location(pc as usize) {
-                Some(location) => location.to_string(),
-                None => format!("instruction {pc}"),
-            },
-            line => format!("line {line} of the PTX"),
-        }
+        self.parties.line(base_of(self.party), pc)
     }
 
-    /// The index of a block by its number.
-    fn block_of(&self, number: u64) -> [u32; 3] {
-        let [x, y, _] = self.shape.grid.map(u64::from);
-        [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
+    /// What would have ordered the two, where the other is of another party.
+    fn missing_between(&self, other: u64) -> String {
+        let kernel = |party: usize| matches!(self.parties.0.get(party), Some(Party { work: Work::Grid { .. }, .. }));
+        let (old, here) = (party_of(other), self.party);
+        let owner = |party: usize| self.parties.0.get(party).map(|p| p.owner);
+        match () {
+            () if self.upstream == Some(old) => {
+                "no `griddepcontrol.wait` comes before it, so that the launch before may still run".into()
+            }
+            () if kernel(old) && kernel(here) && owner(old) == owner(here) => {
+                "nothing orders the two launches: no event, and no flag".into()
+            }
+            () if kernel(old) && kernel(here) => {
+                "nothing orders the two launches, which are on different devices".into()
+            }
+            () => "nothing orders the two".into(),
+        }
     }
 
     /// What would have ordered the two.
@@ -105,7 +107,8 @@ impl Core<'_> {
         }
         // What a copy reads, it may read until a thread waits, however early it was done here.
         if old.tick == Group::PENDING || old.touch.asynchronous && !old.touch.writes && old.warps == 1 {
-            return match self.program.code.get(old.pc as usize).map(|i| i.action) {
+            let program = self.parties.program(old.block);
+            return match program.and_then(|p| p.code.get(old.pc as usize)).map(|i| i.action) {
                 Some(Action::Bulk(_) | Action::WriteAsync(_)) if old.lands => {
                     format!("the copy of {} is under way: no wait for its mbarrier comes between", self.line(old.pc))
                 }
@@ -125,7 +128,7 @@ impl Core<'_> {
             };
         }
         let here = peers.number;
-        let (a, b) = (self.line(old.pc), self.line(pc));
+        let (a, b) = (self.parties.line(old.block, old.pc), self.line(pc));
         if touch.strong.is_some() && old.touch.strong.is_some() {
             return format!("the accesses of {a} and {b} are strong, but their scopes or sizes do not fit each other");
         }
@@ -139,23 +142,10 @@ impl Core<'_> {
         let mut hints = warps.flat_map(|w| w.hints.iter().rev());
         let hint = hints.find(|h| h.block == old.block || old.block != here);
         if let Some(h) = hint {
-            let (write, read) = (self.line(h.write), self.line(h.read));
-            let [x, y, z] = self.block_of(h.block);
-            return match h.why {
-                Why::NoRelease => format!(
-                    "block ({x}, {y}, {z}) writes the flag of {write} without `.release`, and no fence comes before it"
-                ),
-                Why::NoAcquire => {
-                    format!("the flag of {read} is read without `.acquire`, and no fence comes after it")
-                }
-                Why::WriteScope(scope) => {
-                    let [a, b, c] = self.block_of(here);
-                    format!("the scope {} of {write} does not include block ({a}, {b}, {c})", scope.name())
-                }
-                Why::ReadScope(scope) => {
-                    format!("the scope {} of {read} does not include block ({x}, {y}, {z})", scope.name())
-                }
-            };
+            return self.parties.why(h, here);
+        }
+        if party_of(old.block) != self.party {
+            return self.missing_between(old.block);
         }
         if usize::from(old.warp) >= self.shape.warps() as usize {
             return format!("the copy of {a} has landed, but this thread has not waited for its mbarrier");
@@ -163,8 +153,7 @@ impl Core<'_> {
         if old.block == here {
             return format!("no barrier comes between {a} and {b}");
         }
-        let clusters = self.clusters();
-        if clusters.includes(crate::program::Scope::Cluster, old.block, here) {
+        if self.parties.includes(crate::program::Scope::Cluster, old.block, here) {
             return format!("no barrier of the cluster comes between {a} and {b}");
         }
         "nothing orders the two blocks".into()

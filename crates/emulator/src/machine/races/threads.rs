@@ -74,14 +74,14 @@ pub(super) struct Snapshot {
 const HINTS: usize = 16;
 
 impl WarpClock {
-    pub(super) fn new(block: u64, warp: u16) -> WarpClock {
+    pub(crate) fn new(block: u64, warp: u16, start: &Rc<Clock>) -> WarpClock {
         WarpClock {
             block,
             warp,
             tick: 1,
             synced: 0,
             matrix: None,
-            known: Lanes::One(Rc::default()),
+            known: Lanes::One(Rc::clone(start)),
             fenced: Lanes::One(None),
             pending: Lanes::One(None),
             hints: vec![],
@@ -103,7 +103,7 @@ impl WarpClock {
 
     /// The clock of a warp that knew this.
     pub(super) fn at(s: &Snapshot) -> WarpClock {
-        WarpClock { synced: s.synced, known: Lanes::One(Rc::clone(&s.known)), ..WarpClock::new(s.block, s.warp) }
+        WarpClock { synced: s.synced, ..WarpClock::new(s.block, s.warp, &s.known) }
     }
 
     /// Up to when a lane knows of another.
@@ -129,6 +129,14 @@ impl WarpClock {
 
     pub(super) fn known(&self, lane: u32) -> &Clock {
         self.known.of(lane as usize)
+    }
+
+    /// Adds what a lane knows of other parties to a clock, unless it is what it started with.
+    pub(crate) fn tell_others(&self, lane: u32, party: usize, start: &Rc<Clock>, to: &mut Clock) {
+        let known = self.known.of(lane as usize);
+        if !Rc::ptr_eq(known, start) {
+            to.join_others(known, party);
+        }
     }
 
     /// Lanes have met.

@@ -95,7 +95,7 @@ impl Core<'_> {
             return false;
         }
         let (start, end) = (w.start as u32, end as u32);
-        let clusters = self.clusters();
+        let parties = self.parties;
         let block: &mut Common = peers;
         let Some(history) = block.races.as_deref_mut() else { return false };
         let Some(clock) = history.warps.get(d.warp as usize) else { return false };
@@ -108,13 +108,13 @@ impl Core<'_> {
         {
             let number = history.shadow.group(group);
             let (touch, offsets, mask, bytes) = (d.touch, w.from(0), d.mask, d.bytes);
-            history.read_later(Read { number, clock, touch, offsets, mask, bytes, clusters }, (start, end));
+            history.read_later(Read { number, clock, touch, offsets, mask, bytes }, (start, end));
             return true;
         }
         history.settle_within(start, end);
         let BlockRaces { warps, shadow, .. } = history;
         let Some(clock) = warps.get(d.warp as usize) else { return false };
-        let judge = d.judge(clock, clusters);
+        let judge = d.judge(clock, parties);
         let number = shadow.group(group);
         w.touch(shadow, number, d, 0, &judge, races);
         true
@@ -143,7 +143,7 @@ impl Core<'_> {
         let Some(page) = page else { return true };
         let Ok(mut shadow) = page.shadow.lock() else { return true };
         shadow.prepare(PAGE, self.launch);
-        let judge = d.judge(clock, self.clusters());
+        let judge = d.judge(clock, self.parties);
         let number = shadow.group(self.group(d, clock.block, clock.tick));
         w.touch(&mut shadow, number, d, a.base + at / PAGE as u64 * PAGE as u64, &judge, races);
         true

@@ -217,6 +217,8 @@ impl Kernel for Decoded {
             cluster: shape.cluster,
             dynamic_shared: shape.dynamic_shared,
             parameters: parameters.to_vec(),
+            cooperative: shape.cooperative,
+            dependent: shape.pdl,
         };
         let program = self.program.clone();
         self.machine.queue(stream.0, Work::Launch { program, launch, manifest: manifest.cloned() })
