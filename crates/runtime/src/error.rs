@@ -180,6 +180,12 @@ pub enum Error {
         /// What was asked for.
         what: &'static str,
     },
+    /// Work that can not be written down as it is.
+    #[error("work was not written down for a graph: {reason}")]
+    Capture {
+        /// What stands against it.
+        reason: String,
+    },
     /// Bytes that name no memory and no event of another process.
     #[error("no handle of exported {what}: {reason}")]
     Handle {

@@ -42,10 +42,10 @@ pub mod report;
 pub mod tensor;
 
 pub use device::{
-    Buffer, Device, DeviceId, DeviceInfo, Event, Function, Graph, LaunchOutcome, LaunchShape, MemoryUse, Ptx, Stream,
-    TENSOR_MAP_BYTES, TensorMap,
+    Buffer, Device, DeviceId, DeviceInfo, Event, Function, Graph, GraphUpdate, LaunchOutcome, LaunchShape, LiveObjects,
+    MemoryHandle, MemoryUse, POOL_THRESHOLD, Pinned, Ptx, Stream, TENSOR_MAP_BYTES, TensorMap, Transfer,
 };
-pub use driver::DriverVersion;
+pub use driver::{DriverVersion, PoolUse};
 pub use error::Error;
 pub use jit::{Bound, Jit, LaunchError, Loaded};
 pub use report::CompileReport;

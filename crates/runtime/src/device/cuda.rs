@@ -1,9 +1,7 @@
 //! A CUDA card.
 
 use super::assembler::Assembler;
-use super::backend::{
-    Backend, EventHandle, GraphHandle, IPC_BYTES, Kernel, Loaded, Mapping, PoolUse, StreamHandle,
-};
+use super::backend::{Backend, EventHandle, GraphHandle, IPC_BYTES, Kernel, Loaded, Mapping, PoolUse, StreamHandle};
 use super::function::{LaunchOutcome, Ptx};
 use super::info::{DeviceId, DeviceInfo};
 use super::pinned::{Direction, Moving, PinnedBytes};
@@ -90,7 +88,9 @@ impl Backend for Cuda {
         memory: PinnedBytes,
         stream: StreamHandle,
     ) -> Result<Box<dyn Moving>, Error> {
-        let PinnedBytes::Card(memory) = memory else { return Err(self.lacks("copies from an emulated device's memory")) };
+        let PinnedBytes::Card(memory) = memory else {
+            return Err(self.lacks("copies from an emulated device's memory"));
+        };
         let start = match direction {
             Direction::ToDevice => PinnedTransfer::upload,
             Direction::ToHost => PinnedTransfer::download,

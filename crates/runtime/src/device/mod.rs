@@ -121,6 +121,28 @@ impl Device {
 
     /// A new emulated chip, with the emulator's options for every launch on it.
     pub fn emulated_with(chip: Chip, options: Options) -> Device {
+        Device::of_chip(chip, emulated::Emulated::alone(chip, options))
+    }
+
+    /// New emulated chips in one address space, each linked to each, as the cards of a server are. Their kernels run side
+    /// by side, those of default streams too, at the next synchronisation of anything.
+    ///
+    /// # Errors
+    /// When there are none, or more than 63.
+    pub fn emulated_node(chips: &[Chip]) -> Result<Vec<Device>, Error> {
+        Device::emulated_node_with(chips, Options::default())
+    }
+
+    /// The same, with the emulator's options for every run.
+    ///
+    /// # Errors
+    /// As [`Device::emulated_node`].
+    pub fn emulated_node_with(chips: &[Chip], options: Options) -> Result<Vec<Device>, Error> {
+        let backends = emulated::Emulated::node(chips, options)?.into_iter();
+        Ok(backends.zip(chips).map(|(backend, chip)| Device::of_chip(*chip, backend)).collect())
+    }
+
+    fn of_chip(chip: Chip, backend: emulated::Emulated) -> Device {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let info = DeviceInfo {
             id: DeviceId::Emulated(NEXT.fetch_add(1, Ordering::Relaxed)),
@@ -129,7 +151,7 @@ impl Device {
             memory: None,
             driver: None,
         };
-        Device::new(info, Box::new(emulated::Emulated::new(chip, options)))
+        Device::new(info, Box::new(backend))
     }
 
     /// The first CUDA card when there is one to use, else an emulated H200.

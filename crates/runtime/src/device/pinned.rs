@@ -1,9 +1,9 @@
 //! Page-locked memory of the host, and copies that go on by themselves.
 
+use super::Device;
 use super::buffer::Buffer;
 use super::info::{Counted, Kind};
 use super::stream::Stream;
-use super::Device;
 use crate::driver::PinnedMemory;
 use crate::error::Error;
 use std::fmt;

@@ -1,9 +1,9 @@
 //! Memory in a stream's order.
 
+use super::Device;
 use super::backend::PoolUse;
 use super::buffer::{Buffer, Origin};
 use super::stream::Stream;
-use super::Device;
 use crate::error::Error;
 
 /// What a device's pool keeps at a synchronisation unless [`Device::set_pool_threshold`] says otherwise, in bytes: enough

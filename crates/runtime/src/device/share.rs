@@ -1,7 +1,7 @@
 //! Memory and events that other processes see.
 
 use super::Device;
-use super::backend::{EventHandle, IPC_BYTES, Mapping};
+use super::backend::{EventHandle, IPC_BYTES};
 use super::buffer::{Buffer, Origin};
 use super::info::{Counted, Kind};
 use super::stream::Event;
@@ -218,7 +218,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_descriptor_goes_beside_the_bytes() {
-        let bytes = MemoryHandle { exported: Exported::Descriptor { descriptor: None, bytes: 4096 }, len: 100 }.to_bytes();
+        let bytes =
+            MemoryHandle { exported: Exported::Descriptor { descriptor: None, bytes: 4096 }, len: 100 }.to_bytes();
         let back = MemoryHandle::from_bytes(&bytes).unwrap();
         assert!(back.descriptor().is_none());
         let back = back.with_descriptor(std::fs::File::open("/dev/null").unwrap().into());

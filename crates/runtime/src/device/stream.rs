@@ -151,8 +151,7 @@ impl Stream {
 
     /// From here on, what is launched is noted.
     pub(super) fn start_noting(&self) -> Arc<Capture> {
-        let capture =
-            Capture { functions: Mutex::default(), streams: Mutex::default(), over: AtomicBool::new(false) };
+        let capture = Capture { functions: Mutex::default(), streams: Mutex::default(), over: AtomicBool::new(false) };
         let capture = Arc::new(capture);
         if let Some(named) = &self.named {
             named.join(&capture);

@@ -142,10 +142,8 @@ impl Context {
         ];
         let count = attributes.len() as u32;
         // SAFETY: each pointer is to a live integer at least as wide as its attribute, and there is one for each.
-        unsafe {
-            self.driver.api.cuPointerGetAttributes(count, attributes.as_mut_ptr(), values.as_mut_ptr(), address)
-        }
-        .map_err(|e| self.explain(e))?;
+        unsafe { self.driver.api.cuPointerGetAttributes(count, attributes.as_mut_ptr(), values.as_mut_ptr(), address) }
+            .map_err(|e| self.explain(e))?;
         Ok(found)
     }
 }

@@ -61,9 +61,7 @@ impl Context {
         // no harm.
         let mut result = [0u64; 4];
         // SAFETY: both graphs are live, and the pointer is to more bytes than the driver sets.
-        match unsafe {
-            self.driver.api.cuGraphExecUpdate_v2(graph.raw(), written.graph, result.as_mut_ptr().cast())
-        } {
+        match unsafe { self.driver.api.cuGraphExecUpdate_v2(graph.raw(), written.graph, result.as_mut_ptr().cast()) } {
             Ok(()) => Ok(None),
             Err(e) if e.code == GRAPH_EXEC_UPDATE_FAILURE => {
                 let new = self.instantiate(&written)?;

@@ -39,11 +39,11 @@ mod share;
 mod tensor_map;
 
 pub(crate) use context::Context;
+pub(crate) use graph::GraphHandle;
 pub(crate) use kernel::Kernel;
 pub(crate) use link::link;
-pub(crate) use graph::GraphHandle;
 pub(crate) use pinned::{PinnedMemory, PinnedTransfer};
-pub(crate) use pool::PoolUse;
+pub use pool::PoolUse;
 pub(crate) use properties::Properties;
 pub(crate) use queue::{EventHandle, StreamHandle};
 pub(crate) use share::{IPC_BYTES, Mapping};

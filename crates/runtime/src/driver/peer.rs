@@ -24,10 +24,8 @@ impl Context {
         if self.raw == there.raw {
             return Ok(());
         }
-        let unlinked = || Error::NoPeerAccess {
-            here: self.properties.name.clone(),
-            there: there.properties.name.clone(),
-        };
+        let unlinked =
+            || Error::NoPeerAccess { here: self.properties.name.clone(), there: there.properties.name.clone() };
         if !self.can_access(there)? {
             return Err(unlinked());
         }

@@ -158,7 +158,7 @@ impl Drop for PinnedTransfer {
                 // Nothing runs there any more.
                 Err(_) if self.context.is_lost() => drop(memory),
                 // The copy may still be on its way: better never freed than freed under it.
-                Err(_) => drop(ManuallyDrop::new(memory)),
+                Err(_) => _ = ManuallyDrop::new(memory),
             }
         }
         self.context.destroy_event(self.done);

@@ -71,7 +71,9 @@ impl Context {
     /// How much the pool holds; nothing before its first use.
     pub(crate) fn pool_use(&self) -> Result<PoolUse, Error> {
         use CUmemPool_attribute::*;
-        let Some(pool) = *self.pool.lock().unwrap_or_else(PoisonError::into_inner) else { return Ok(PoolUse::default()) };
+        let Some(pool) = *self.pool.lock().unwrap_or_else(PoisonError::into_inner) else {
+            return Ok(PoolUse::default());
+        };
         let _entered = self.enter()?;
         let get = |attribute| {
             let mut value = 0u64;
