@@ -121,7 +121,11 @@ impl Graph {
         if stream.device() != device {
             return Err(device.other("the stream", stream.device()));
         }
-        device.backend().replay(self.handle, &self.kernels, stream.handle())
+        let outcome = device.backend().replay(self.handle, &self.kernels, stream.handle())?;
+        if stream.is_capturing() {
+            self.functions.iter().for_each(|f| stream.captured(f));
+        }
+        Ok(outcome)
     }
 }
 

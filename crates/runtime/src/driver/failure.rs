@@ -77,6 +77,7 @@ impl Failure {
                 found: format!("{} says {}", self.call, self.text(api)),
                 needed: DriverVersion::OLDEST,
             },
+            900..=908 => Error::Capture { reason: format!("{} says {}", self.call, self.text(api)) },
             _ => Error::Driver {
                 call: self.call,
                 // SAFETY: as in `text`.

@@ -123,6 +123,7 @@ impl Context {
             return Err(Error::Unsupported { device: self.properties.name.clone(), what: "memory pools" });
         }
         let _entered = self.enter()?;
+        let _relaxed = self.relaxed();
         let properties = CUmemPoolProps {
             allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
             handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
