@@ -96,7 +96,7 @@ impl Context {
             got,
         };
         let Some(end) = address.checked_add(bytes as u64) else { return Err(refused("past all addresses".into())) };
-        // What looks like one allocation may be mapped from several, side by side.
+        // What looks like one allocation may be mapped from several, side by side; whole ones are only neighbours.
         let mut at = address;
         loop {
             let found = self.pointer(at)?;
@@ -113,7 +113,8 @@ impl Context {
                     if next >= end {
                         return Ok(());
                     }
-                    if next <= at {
+                    if next <= at || found.whole != 0 {
+                        let at = next.max(at);
                         return Err(refused(format!("only {} bytes long", at - address)));
                     }
                     at = next;
@@ -129,6 +130,7 @@ impl Context {
             CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
             CU_POINTER_ATTRIBUTE_IS_MANAGED,
             CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+            CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
             CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
             CU_POINTER_ATTRIBUTE_RANGE_SIZE,
         ];
@@ -137,6 +139,7 @@ impl Context {
             (&raw mut found.kind).cast(),
             (&raw mut found.managed).cast(),
             (&raw mut found.ordinal).cast(),
+            (&raw mut found.whole).cast(),
             (&raw mut found.start).cast(),
             (&raw mut found.size).cast(),
         ];
@@ -152,11 +155,13 @@ impl Context {
 const DEVICE: u32 = 2;
 
 /// Attributes of an address; what is not set is of no memory.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Pointer {
     kind: u32,
     managed: u32,
     ordinal: i32,
+    /// Whether it was allocated and mapped in one: such memory alone has the older kind of handle for other processes.
+    whole: u32,
     start: u64,
     size: u64,
 }

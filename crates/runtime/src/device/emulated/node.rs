@@ -382,15 +382,3 @@ impl From<Outcome> for LaunchOutcome {
         }
     }
 }
-
-impl LaunchOutcome {
-    /// What came of this and of the other.
-    fn add(&mut self, other: LaunchOutcome) {
-        self.instructions = match (self.instructions, other.instructions) {
-            (Some(a), Some(b)) => Some(a + b),
-            (a, b) => a.or(b),
-        };
-        self.findings.extend(other.findings);
-        self.printed.push_str(&other.printed);
-    }
-}
