@@ -31,6 +31,16 @@ pub(crate) fn names() -> Vec<&'static str> {
     ALL.iter().map(|(name, _)| *name).collect()
 }
 
+/// Their names, and those of suites of them.
+pub(crate) fn names_and_suites() -> Vec<&'static str> {
+    names().into_iter().chain(crate::bench::SUITES.iter().map(|(name, _)| *name)).collect()
+}
+
+/// The names of operators over rows.
+pub(crate) fn row_names() -> Vec<&'static str> {
+    ALL.iter().filter(|(_, operator)| *operator != Operator::Gemm).map(|(name, _)| *name).collect()
+}
+
 impl Operator {
     /// The operator of that name; `-` counts as `_`.
     pub(crate) fn named(name: &str) -> Result<Operator, Failure> {
@@ -41,6 +51,24 @@ impl Operator {
         let nearest = ALL.iter().map(|(n, _)| (distance(&wanted, n), *n)).min();
         let near = nearest.filter(|(d, n)| *d <= n.len().div_ceil(2)).map(|(_, n)| n);
         Err(Failure::UnknownOperator { name: name.into(), nearest: near })
+    }
+}
+
+impl Operator {
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Operator::Rows(operator) => operator.name(),
+            Operator::Gemm => "gemm",
+        }
+    }
+
+    /// How its shape is typed.
+    pub(crate) fn extents(self) -> &'static str {
+        match self {
+            Operator::Rows(_) => "ROWSxDIM",
+            Operator::Gemm => "MxNxK",
+        }
     }
 }
 
@@ -65,7 +93,7 @@ impl RowOperator {
 }
 
 /// Levenshtein's edit distance.
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

@@ -2,6 +2,7 @@
 
 use crate::commands::{DeviceChoice, RunArgs};
 use crate::failure::Failure;
+use crate::output;
 use crate::problem::Problem;
 use crate::report::{Check, KernelReport, Report, RunReport};
 use crate::tensor_file::{self, Tensor as HostTensor};
@@ -45,12 +46,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         check,
         output,
     };
-    if args.json {
-        let text = serde_json::to_string_pretty(&report).map_err(|e| Failure::Option(e.to_string()))?;
-        println!("{text}");
-    } else {
-        println!("{report}");
-    }
+    output::print_report(&report, args.json)?;
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 

@@ -7,6 +7,7 @@ use super::share::Exported;
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::driver::Context;
 use crate::error::Error;
+use crate::launched::Description;
 use crate::report::CompileReport;
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,12 +139,13 @@ pub(super) struct Loaded {
 
 /// A loaded kernel.
 pub(super) trait Kernel: Send + Sync {
-    /// Queues a launch whose shape has been checked.
+    /// Queues a launch whose shape has been checked. `about` is what to say of it when the device breaks.
     fn launch(
         &self,
         shape: &LaunchShape,
         parameters: &[u8],
         stream: StreamHandle,
+        about: &Arc<Description>,
         manifest: Option<&Manifest>,
     ) -> Result<LaunchOutcome, Error>;
 }

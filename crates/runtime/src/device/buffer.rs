@@ -4,6 +4,7 @@ use super::Device;
 use super::backend::{Mapping, StreamHandle};
 use super::info::{Counted, Kind};
 use super::stream::Stream;
+use crate::counters;
 use crate::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,7 +70,16 @@ impl Buffer {
         };
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let counted = kind.map(|kind| Counted::new(device, kind, len));
-        Buffer { device: device.clone(), address, len, name: name.into(), id, origin, _counted: counted }
+        let buffer = Buffer { device: device.clone(), address, len, name: name.into(), id, origin, _counted: counted };
+        if buffer.counts() {
+            counters::ALLOCATED.add(len as u64);
+        }
+        buffer
+    }
+
+    /// Whether it has memory of its own.
+    fn counts(&self) -> bool {
+        matches!(self.origin, Origin::Allocated | Origin::Ordered(_) | Origin::Shareable(_))
     }
 
     /// Where it lives.
@@ -229,6 +239,9 @@ impl Drop for Buffer {
             Origin::Shareable(mapping) | Origin::ImportedMapping(mapping) => backend.unmap(*mapping),
             Origin::Imported(address) => backend.close(*address),
             Origin::Foreign => {}
+        }
+        if self.counts() {
+            counters::FREED.add(self.len as u64);
         }
     }
 }

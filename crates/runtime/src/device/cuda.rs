@@ -8,9 +8,11 @@ use super::pinned::{Direction, Moving, PinnedBytes};
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
 use super::share::Exported;
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
+use crate::bundle::Bundle;
 use crate::cache::{Cache, Code, Key, Source};
 use crate::driver::{self, Context, PinnedMemory, PinnedTransfer, Properties, driver};
 use crate::error::Error;
+use crate::launched::Description;
 use crate::report::{CompileReport, Spills};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -301,11 +303,12 @@ impl Backend for Cuda {
         }
         report.shared = kernel.shared;
         report.time = start.elapsed();
-        report.cached = source == Source::Disk;
+        report.cached = source != Source::Assembled;
         report.cubin = Some(code.cubin.len());
         let mut limits = module.and_then(|m| m.entry(entry).map(|f| KernelLimits::of(&m, f))).unwrap_or_default();
         limits.shared = kernel.shared;
         limits.threads = Some(kernel.threads);
+        limits.registers = Some(kernel.registers);
         kernel.offsets = limits.offsets.clone().into();
         Ok(Loaded { kernel: Box::new(kernel), limits, report })
     }
@@ -341,8 +344,15 @@ impl Cuda {
 
     /// Machine code, from the cache where it has it, loaded. What the driver refuses is assembled anew, by the driver.
     fn code(&self, ptx: &str, entry: &str) -> Result<(Code, Source, driver::Kernel), Error> {
-        let assembler = Assembler::of_process()?;
         let target = self.context.properties.chip.target;
+        if let Some(code) = Bundle::process().and_then(|b| b.find(ptx, entry, target)) {
+            match driver::Kernel::load(&self.context, &code.cubin, entry) {
+                Ok(kernel) => return Ok((code, Source::Bundle, kernel)),
+                Err(e @ Error::DeviceLost { .. }) => return Err(e),
+                Err(e) => tracing::warn!(kernel = entry, error = %e, "the driver refuses the bundle's code"),
+            }
+        }
+        let assembler = Assembler::of_process()?;
         let key = Key::new(ptx, entry, target, &assembler.identity(), "-v -lineinfo", assembler.keeps_lines());
         let assemble = || assembler.assemble(&self.context, ptx, entry);
         let (code, source) = match Cache::process() {
@@ -370,9 +380,10 @@ impl Kernel for driver::Kernel {
         shape: &LaunchShape,
         parameters: &[u8],
         stream: StreamHandle,
+        about: &Arc<Description>,
         _manifest: Option<&Manifest>,
     ) -> Result<LaunchOutcome, Error> {
-        driver::Kernel::launch(self, shape, parameters, stream)?;
+        driver::Kernel::launch(self, shape, parameters, stream, about)?;
         Ok(LaunchOutcome::default())
     }
 }

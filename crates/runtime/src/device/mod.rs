@@ -121,7 +121,13 @@ impl Device {
 
     /// A new emulated chip, with the emulator's options for every launch on it.
     pub fn emulated_with(chip: Chip, options: Options) -> Device {
-        Device::of_chip(chip, emulated::Emulated::alone(chip, options))
+        Device::on_host("emulated", chip, emulated::Emulated::alone(chip, options))
+    }
+
+    /// A new emulated chip that takes launches and does not run them. What a launch costs here is the host's part of it:
+    /// for measurements, and for tests of that part.
+    pub fn idle(chip: Chip) -> Device {
+        Device::on_host("idle", chip, emulated::Emulated::idle(chip))
     }
 
     /// New emulated chips in one address space, each linked to each, as the cards of a server are. Their kernels run side
@@ -139,14 +145,14 @@ impl Device {
     /// As [`Device::emulated_node`].
     pub fn emulated_node_with(chips: &[Chip], options: Options) -> Result<Vec<Device>, Error> {
         let backends = emulated::Emulated::node(chips, options)?.into_iter();
-        Ok(backends.zip(chips).map(|(backend, chip)| Device::of_chip(*chip, backend)).collect())
+        Ok(backends.zip(chips).map(|(backend, chip)| Device::on_host("emulated", *chip, backend)).collect())
     }
 
-    fn of_chip(chip: Chip, backend: emulated::Emulated) -> Device {
+    fn on_host(kind: &str, chip: Chip, backend: emulated::Emulated) -> Device {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let info = DeviceInfo {
             id: DeviceId::Emulated(NEXT.fetch_add(1, Ordering::Relaxed)),
-            name: format!("emulated {}", chip.name),
+            name: format!("{kind} {}", chip.name),
             chip,
             memory: None,
             driver: None,

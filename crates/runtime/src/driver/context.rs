@@ -6,9 +6,9 @@ use super::properties::{Properties, device, recent_enough};
 use super::queue::StreamHandle;
 use super::{Driver, driver};
 use crate::error::Error;
+use crate::launched::{Recent, Suspect, What};
 use cudarc::driver::sys::{CUcontext, CUdevice};
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A context of a card. As a rule the primary one, which PyTorch and CUDA's runtime use too; it is retained and never
 /// released: making it takes the better part of a second, and memory may be freed as late as when the process ends.
@@ -25,7 +25,7 @@ pub(crate) struct Context {
     /// What the card is.
     pub(crate) properties: Properties,
     lost: OnceLock<Lost>,
-    recent: Mutex<VecDeque<(StreamHandle, Arc<str>)>>,
+    pub(super) recent: Recent,
 }
 
 // SAFETY: a context handle may be used from any thread; the driver's functions lock what they share.
@@ -35,11 +35,8 @@ unsafe impl Sync for Context {}
 
 struct Lost {
     reason: String,
-    suspects: Vec<String>,
+    suspects: Vec<Suspect>,
 }
-
-/// Launches remembered as suspects. An error is found at the next synchronisation, and few launch more between two.
-const REMEMBERED: usize = 32;
 
 impl Context {
     /// Retains the primary context of a card.
@@ -63,7 +60,7 @@ impl Context {
             readers: Mutex::default(),
             properties,
             lost: OnceLock::new(),
-            recent: Mutex::new(VecDeque::with_capacity(REMEMBERED)),
+            recent: Recent::default(),
         }
     }
 
@@ -94,29 +91,19 @@ impl Context {
         if !failure.loses_the_device() {
             return failure.with(&self.driver.api);
         }
-        let lost = self.lost.get_or_init(|| {
-            let mut suspects: Vec<String> = vec![];
-            for (_, name) in self.recent.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-                suspects.retain(|s| **s != **name);
-                suspects.push(name.to_string());
-            }
-            Lost { reason: failure.text(&self.driver.api), suspects }
-        });
+        let lost =
+            self.lost.get_or_init(|| Lost { reason: failure.text(&self.driver.api), suspects: self.recent.suspects() });
         Error::DeviceLost { reason: lost.reason.clone(), suspects: lost.suspects.clone() }
     }
 
-    /// Remembers a launch until its stream is synchronised.
-    pub(super) fn launched(&self, kernel: &Arc<str>, stream: StreamHandle) {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if recent.len() == REMEMBERED {
-            recent.pop_front();
-        }
-        recent.push_back((stream, kernel.clone()));
+    /// Remembers a graph's launch until its stream is synchronised.
+    pub(super) fn launched(&self, kernels: &Arc<str>, stream: StreamHandle) {
+        self.recent.launched(What::Graph(kernels.clone()), &[], stream.0);
     }
 
     /// The launches of that stream have ended well.
     pub(super) fn finished(&self, stream: StreamHandle) {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner).retain(|(s, _)| *s != stream);
+        self.recent.finished(Some(stream.0));
     }
 
     /// Waits for all streams.
@@ -124,7 +111,7 @@ impl Context {
         let _entered = self.enter()?;
         // SAFETY: the context is current.
         unsafe { self.driver.api.cuCtxSynchronize() }.map_err(|e| self.explain(e))?;
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.recent.finished(None);
         Ok(())
     }
 

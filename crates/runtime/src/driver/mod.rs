@@ -21,6 +21,7 @@
 //! | `link` | PTX to a cubin |
 //! | `kernel` | a loaded cubin, and launches |
 //! | `tensor_map` | how TMA sees a tensor |
+//! | `nvtx` | ranges on a profiler's timeline |
 #![allow(unsafe_code)]
 
 mod api;
@@ -30,6 +31,7 @@ mod foreign;
 mod graph;
 mod kernel;
 mod link;
+pub(crate) mod nvtx;
 mod peer;
 mod pinned;
 mod pool;

@@ -7,24 +7,31 @@
 //! | `work` | a piece of it |
 //! | `memory` | allocations and pools |
 //! | `capture` | work that is written down, and replayed |
+//! | `kernel` | loaded kernels |
+//! | `copying` | copies that go on by themselves |
 
 mod capture;
+mod copying;
+mod kernel;
 mod memory;
 mod node;
 mod work;
 
-use super::backend::{Backend, EventHandle, GraphHandle, IPC_BYTES, Kernel, Loaded, Mapping, PoolUse, StreamHandle};
+use super::backend::{Backend, EventHandle, GraphHandle, IPC_BYTES, Loaded, Mapping, PoolUse, StreamHandle};
 use super::function::{LaunchOutcome, Ptx};
 use super::pinned::{Direction, Moving, PinnedBytes};
-use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
+use super::shape::{KernelLimits, ptx_runs_on};
 use super::share::Exported;
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::error::Error;
+use crate::launched::Recent;
 use crate::report::CompileReport;
+use copying::Copying;
+use kernel::Decoded;
 use node::{EventState, Node, State};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
-use warpsmith_emulator::{Device, DevicePointer, Fill, Launch, Manifest, Options, Program, Swizzle, System};
+use warpsmith_emulator::{Device, DevicePointer, Fill, Options, Program, Swizzle, System};
 use warpsmith_types::Chip;
 use work::Work;
 
@@ -35,19 +42,26 @@ const RANK: usize = 5;
 pub(super) struct Emulated {
     node: Arc<Node>,
     index: u8,
+    /// Where launches are remembered that are taken and not run; without it they run.
+    idle: Option<Arc<Recent>>,
 }
 
 impl Emulated {
     /// A chip by itself. `options` are those of every run.
     pub(super) fn alone(chip: Chip, options: Options) -> Emulated {
-        Emulated { node: Arc::new(Node::new(System::new(chip), &[chip], options)), index: 0 }
+        Emulated { node: Arc::new(Node::new(System::new(chip), &[chip], options)), index: 0, idle: None }
+    }
+
+    /// One that takes launches, and does nothing.
+    pub(super) fn idle(chip: Chip) -> Emulated {
+        Emulated { idle: Some(Arc::default()), ..Emulated::alone(chip, Options::default()) }
     }
 
     /// Chips with one address space, each linked to each.
     pub(super) fn node(chips: &[Chip], options: Options) -> Result<Vec<Emulated>, Error> {
         let system = System::linked(chips.iter().copied())?;
         let node = Arc::new(Node::new(system, chips, options));
-        Ok((0..chips.len() as u8).map(|index| Emulated { node: node.clone(), index }).collect())
+        Ok((0..chips.len() as u8).map(|index| Emulated { node: node.clone(), index, idle: None }).collect())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -398,80 +412,11 @@ impl Backend for Emulated {
         let limits = KernelLimits::of(&module, kernel);
         let program = Arc::new(Program::decode(&module, entry)?);
         let report = CompileReport { shared: limits.shared, time: start.elapsed(), ..CompileReport::default() };
-        let kernel = Decoded { node: self.node.clone(), index: self.index, program };
+        let kernel = Decoded { node: self.node.clone(), index: self.index, program, idle: self.idle.clone() };
         Ok(Loaded { kernel: Box::new(kernel), limits, report })
     }
 
     fn emulated(&self) -> Option<&Emulated> {
         Some(self)
-    }
-}
-
-/// A copy between page-locked memory and the device.
-struct Copying {
-    node: Arc<Node>,
-    memory: Box<[u8]>,
-    /// Where the device's bytes will be, for the host.
-    result: Option<u64>,
-}
-
-impl Moving for Copying {
-    fn is_done(&self) -> Result<bool, Error> {
-        self.node.state().run_unasked();
-        Ok(true)
-    }
-
-    fn wait(mut self: Box<Self>) -> Result<PinnedBytes, Error> {
-        let read = {
-            let mut state = self.node.state();
-            state.run_unasked();
-            self.result.take().and_then(|result| state.results.remove(&result))
-        };
-        let mut memory = std::mem::take(&mut self.memory);
-        if let Some(read) = read.filter(|read| read.len() == memory.len()) {
-            memory.copy_from_slice(&read);
-        }
-        Ok(PinnedBytes::Emulated(memory))
-    }
-}
-
-impl Drop for Copying {
-    fn drop(&mut self) {
-        if let Some(result) = self.result {
-            let mut state = self.node.state();
-            state.run_unasked();
-            state.results.remove(&result);
-        }
-    }
-}
-
-/// A decoded kernel, and the chip that runs it.
-struct Decoded {
-    node: Arc<Node>,
-    index: u8,
-    program: Arc<Program>,
-}
-
-impl Kernel for Decoded {
-    fn launch(
-        &self,
-        shape: &LaunchShape,
-        parameters: &[u8],
-        stream: StreamHandle,
-        manifest: Option<&Manifest>,
-    ) -> Result<LaunchOutcome, Error> {
-        let launch = Launch {
-            grid: shape.grid,
-            block: shape.block,
-            cluster: shape.cluster,
-            dynamic_shared: shape.dynamic_shared,
-            parameters: parameters.to_vec(),
-            cooperative: shape.cooperative,
-            dependent: shape.pdl,
-        };
-        let work = Work::Launch { program: self.program.clone(), launch, manifest: manifest.cloned().map(Arc::new) };
-        let mut state = self.node.state();
-        let stream = state.stream(self.index, stream.0)?;
-        state.queue(stream, work)
     }
 }
