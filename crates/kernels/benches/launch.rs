@@ -100,7 +100,7 @@ fn overhead(card: Option<&Device>) {
     };
     let [driver, bound, public] = times(
         [&mut || raw.launch(), &mut || drop(bound.launch(&stream).expect("a launch")), &mut || case.call(&stream)],
-        || stream.synchronize().expect("launches that go well"),
+        || drop(stream.synchronize().expect("launches that go well")),
     );
     println!("  {:<44} {driver:>8.3} µs", "the driver's launch (cuLaunchKernelEx)");
     println!("  {:<44} {bound:>8.3} µs, {:+.3} µs", "bound launch", bound - driver);

@@ -145,6 +145,53 @@ pub enum Error {
         /// Where the thing lives.
         there: String,
     },
+    /// Page-locked memory of the host is used up.
+    #[error("out of page-locked memory: {bytes} bytes can not be had")]
+    OutOfHostMemory {
+        /// What was asked for.
+        bytes: u64,
+    },
+    /// The thread has no context to take over.
+    #[error("this thread has no current CUDA context: make another library's current first, or use `Device::cuda`")]
+    NoContext,
+    /// Something of another library that can not be used here.
+    #[error("{what} is {got}; expected {expected}")]
+    Foreign {
+        /// What was given.
+        what: String,
+        /// What would be right.
+        expected: String,
+        /// What it is.
+        got: String,
+    },
+    /// Two devices without a link between them.
+    #[error("{here} can not reach the memory of {there}: nothing links them")]
+    NoPeerAccess {
+        /// Who was to reach it.
+        here: String,
+        /// Whose memory.
+        there: String,
+    },
+    /// Something that can not be written down for a graph.
+    #[error("{what} on a stream whose work is being written down for a graph")]
+    Capturing {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// Work that can not be written down as it is.
+    #[error("work was not written down for a graph: {reason}")]
+    Capture {
+        /// What stands against it.
+        reason: String,
+    },
+    /// Bytes that name no memory and no event of another process.
+    #[error("no handle of exported {what}: {reason}")]
+    Handle {
+        /// Memory, or an event.
+        what: &'static str,
+        /// What is wrong with the bytes, or why the driver refuses them.
+        reason: String,
+    },
     /// A time asked of an event that has not been recorded.
     #[error("the time between two events of which one was never recorded")]
     NotRecorded,

@@ -48,7 +48,17 @@
 //!
 //! A [`Device`] is a CUDA card or an emulated chip; both stand behind one trait, so everything above a device is the
 //! same on both. On it live [`Buffer`]s, [`Stream`]s and [`Event`]s, and [`Function`]s loaded from PTX, of the language or
-//! from elsewhere.
+//! from elsewhere. What is launched on streams runs side by side, on emulated devices too.
+//!
+//! | for | there is |
+//! |---|---|
+//! | memory in a stream's order, from a pool | [`Stream::allocate`], [`Device::pool_use`], [`Device::trim_pool`] |
+//! | copies that go on by themselves | [`Device::pinned`], [`Stream::upload_from`], [`Stream::download_to`] |
+//! | work that is written down and replayed | [`Graph::capture`], [`Graph::update`], [`Graph::replay`] |
+//! | several devices | [`Buffer::copy_from`], [`Device::enable_peer_access`], [`Stream::wait`], [`Device::emulated_node`] |
+//! | streams, memory and contexts of PyTorch or another library | [`Stream::from_raw`], [`Stream::as_raw`], [`Device::foreign`], [`Device::from_current_context`] |
+//! | other processes | [`Buffer::export`], [`Device::import`], [`Device::allocate_shareable`], [`Event::export`] |
+//! | looking for leaks | [`Device::memory_use`], [`Device::live_objects`] |
 //!
 //! | module | what |
 //! |---|---|
@@ -98,10 +108,10 @@ pub mod tensor;
 pub mod tuning;
 
 pub use device::{
-    Buffer, Device, DeviceId, DeviceInfo, Event, Function, Graph, LaunchOutcome, LaunchShape, MemoryUse, Ptx, Stream,
-    TENSOR_MAP_BYTES, TensorMap,
+    Buffer, Device, DeviceId, DeviceInfo, Event, Function, Graph, GraphUpdate, LaunchOutcome, LaunchShape, LiveObjects,
+    MemoryHandle, MemoryUse, POOL_THRESHOLD, Pinned, Ptx, Stream, TENSOR_MAP_BYTES, TensorMap, Transfer,
 };
-pub use driver::DriverVersion;
+pub use driver::{DriverVersion, PoolUse};
 pub use error::Error;
 pub use jit::{Bound, Jit, Kernels, LaunchError, Loaded, Plans};
 pub use launched::Suspect;

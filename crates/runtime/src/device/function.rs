@@ -118,8 +118,10 @@ impl Function {
     /// Launches it. `parameters` are the kernel's, each at the next multiple of its alignment, as in a C struct.
     ///
     /// A card runs it later, in the stream's order, and an illegal access is an error of a later call; with
-    /// `WARPSMITH_SYNC=1` each launch is waited for. An emulated device has run it on return: the outcome says what the
-    /// sanitizer found, in the words of the `manifest` when there is one, and it is the caller's to judge.
+    /// `WARPSMITH_SYNC=1` each launch is waited for. An emulated device that is alone has run it on return where the stream is
+    /// the default one: the outcome says what the sanitizer found, in the words of the `manifest` when there is one, and it
+    /// is the caller's to judge. On other streams, and on devices of a node, it runs at the next synchronisation, whose
+    /// outcome says so.
     ///
     /// # Errors
     /// When chip or kernel can not take the shape or the parameters, or the stream is another device's.
@@ -159,12 +161,12 @@ impl Function {
             return Err(device.other("the stream", stream.device()));
         }
         let size = limits.check(&about.kernel, device.chip(), shape, parameters.len())?;
-        let outcome = kernel.launch(shape, &parameters[..size], stream.handle(), about, manifest)?;
+        let mut outcome = kernel.launch(shape, &parameters[..size], stream.handle(), about, manifest)?;
         counters::LAUNCHED.add(1);
         if stream.is_capturing() {
             stream.captured(self);
         } else if synchronous() {
-            stream.synchronize()?;
+            outcome.add(stream.synchronize()?);
         }
         Ok(outcome)
     }
@@ -197,5 +199,15 @@ impl LaunchOutcome {
     /// Whether the sanitizer found an error.
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|f| f.severity == Severity::Error)
+    }
+
+    /// With what came of another.
+    pub(super) fn add(&mut self, other: LaunchOutcome) {
+        self.instructions = match (self.instructions, other.instructions) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.findings.extend(other.findings);
+        self.printed.push_str(&other.printed);
     }
 }
