@@ -97,6 +97,15 @@ pub fn requests(wanted: &[Wanted], chip: &Chip) -> Result<Vec<Request<'static>>,
 }
 
 impl Wanted {
+    /// The operator's name.
+    pub fn operator(&self) -> &'static str {
+        match self {
+            Wanted::Softmax { .. } => "softmax",
+            Wanted::RmsNorm { .. } => "rms_norm",
+            Wanted::Gemm { .. } => "gemm",
+        }
+    }
+
     fn requests(&self, chip: &Chip, all: &mut Vec<Request<'static>>) -> Result<(), ArgumentError> {
         match self {
             Wanted::Softmax { input, output, dims, in_place } => {

@@ -5,7 +5,7 @@ use super::failure::NOT_FOUND;
 use super::queue::StreamHandle;
 use crate::device::LaunchShape;
 use crate::error::Error;
-use crate::launched::{Description, What};
+use crate::launched::Description;
 use cudarc::driver::sys::{
     CUfunction, CUfunction_attribute, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue,
     CUlaunchAttributeValue_union__bindgen_ty_1 as ClusterDim, CUlaunchConfig, CUmodule,
@@ -127,7 +127,7 @@ impl Kernel {
         // that the caller has checked to be long enough, and the driver keeps none of them.
         unsafe { context.driver.api.cuLaunchKernelEx(&config, self.function, each, extra) }
             .map_err(|e| context.explain(e))?;
-        context.recent.launched(What::Kernel(about.clone()), parameters, stream.0);
+        context.recent.launched(about, parameters, stream.0);
         Ok(())
     }
 
