@@ -24,7 +24,7 @@ pub struct Graph {
 /// How a graph came to run other work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphUpdate {
-    /// The same pieces of work in the same order, with other arguments: changed in place.
+    /// Pieces of work of the same kinds in the same order, with other kernels or arguments: changed in place.
     InPlace,
     /// Another graph took its place, which costs what the first one did.
     Anew,
@@ -80,9 +80,9 @@ impl Graph {
     }
 
     /// Writes down other work, which is what [`Graph::replay`] runs from here on: a step with other buffers, sizes or
-    /// scalars, say. Where the pieces of work are the same as before but for their arguments, that is a fraction of a new
-    /// graph's cost; where they are not, another graph takes this one's place. The answer says which. A replay in flight
-    /// ends as it began.
+    /// scalars, say. Where the pieces of work are of the same kinds as before and as they wait for each other, that is a
+    /// fraction of a new graph's cost; where they are not, another graph takes this one's place. The answer says which. A
+    /// replay in flight ends as it began.
     ///
     /// # Errors
     /// As [`Graph::capture`]; the graph is as it was then.

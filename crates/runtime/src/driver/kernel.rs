@@ -45,6 +45,8 @@ impl Kernel {
         let missing = || Error::NoEntry { entry: name.into() };
         let entry = CString::new(name).map_err(|_| missing())?;
         let _entered = context.enter()?;
+        // A first launch may be one that is written down for a graph.
+        let _relaxed = context.relaxed();
         let api = &context.driver.api;
         let mut module = std::ptr::null_mut();
         // SAFETY: the image is a whole cubin, an ELF file, whose headers say its size; the driver copies it.
