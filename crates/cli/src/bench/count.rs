@@ -33,6 +33,8 @@ pub(super) fn count(case: &Case, chip: &Chip) -> Result<Ran, Failure> {
         block: narrow(made.launch.block),
         cluster: narrow(made.launch.cluster.unwrap_or([1; 3])),
         dynamic_shared: made.compiled.program.dynamic_shared(),
+        cooperative: made.launch.cooperative,
+        dependent: made.launch.pdl,
         parameters,
     };
     let watch = Watch { profile: true, ..Watch::default() };
