@@ -71,27 +71,27 @@ pub(crate) enum DeviceChoice {
 #[derive(Args)]
 pub(crate) struct RunArgs {
     /// The operator
-    #[arg(value_name = "OP", value_parser = Names(operator::row_names))]
+    #[arg(value_name = "OP", value_parser = Names(operator::names))]
     pub(crate) operator: String,
-    /// A .safetensors or .npy file with a (rows, dim) tensor
+    /// A .safetensors or .npy file with a (rows, dim) tensor, for gemm (m, k)
     #[arg(long, value_name = "FILE", required_unless_present = "random", conflicts_with = "random")]
     pub(crate) input: Option<PathBuf>,
     /// The tensor in the file, when it holds several
     #[arg(long, value_name = "NAME")]
     pub(crate) tensor: Option<String>,
-    /// Normal random numbers instead of a file
-    #[arg(long, value_name = "ROWSxDIM", value_parser = parse_shape)]
-    pub(crate) random: Option<[usize; 2]>,
+    /// Normal random numbers instead of a file: ROWSxDIM, or MxNxK for gemm
+    #[arg(long, value_name = "SHAPE", value_parser = parse_extents)]
+    pub(crate) random: Option<Extents>,
     /// The dtype of random numbers
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = parse_dtype)]
     pub(crate) dtype: DType,
     /// The seed of random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// rms_norm: the file of the weight, when it is not the input's
+    /// rms_norm, gemm: the file of the weight, (dim) or (n, k), when it is not the input's
     #[arg(long, value_name = "FILE")]
     pub(crate) weight: Option<PathBuf>,
-    /// rms_norm: the weight's tensor in its file
+    /// rms_norm, gemm: the weight's tensor in its file
     #[arg(long, value_name = "NAME")]
     pub(crate) weight_tensor: Option<String>,
     /// rms_norm: added to the mean square
@@ -189,11 +189,6 @@ pub(crate) fn parse_extents(text: &str) -> Result<Extents, String> {
 fn parse_product(text: &str) -> Result<[usize; 3], String> {
     let extents = parse_extents(text).ok().and_then(|parts| <[usize; 3]>::try_from(&*parts).ok());
     extents.ok_or_else(|| format!("`{text}` is not MxNxK; expected three numbers, like 4096x4096x4096"))
-}
-
-fn parse_shape(text: &str) -> Result<[usize; 2], String> {
-    let extents = parse_extents(text).ok().and_then(|parts| <[usize; 2]>::try_from(&*parts).ok());
-    extents.ok_or_else(|| format!("`{text}` is not ROWSxDIM; expected two numbers, like 1024x4096"))
 }
 
 /// The device of `--device`; without it a card when there is one, else an emulated H200.

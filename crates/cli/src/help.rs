@@ -17,8 +17,10 @@ Examples:
   warpsmith run softmax --input examples/data/logits.safetensors
   warpsmith run rms_norm --input examples/data/hidden.safetensors --tensor hidden --weight-tensor weight
   warpsmith run softmax --random 32768x4096 --dtype bf16 --device cuda
+  warpsmith run gemm --random 256x512x128 --device emulated
   warpsmith run softmax --random 64x4096 --output y.npy
 
+gemm is c = x · weightᵀ, as a linear layer has it: x is (m, k), the weight (n, k).
 On a card it is timed beside a copy of as many bytes; on the emulator the sanitizer checks every access.
 
 Exit codes: 0 the result is within the tolerance that the report states; 1 it is not, or the sanitizer found an error; 2 bad
