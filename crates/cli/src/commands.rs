@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use crate::bench::{self, BenchArgs, Extents};
+use crate::compile::{self, CompileArgs};
 use crate::completions::{self, CompletionsArgs};
 use crate::doctor::{self, DoctorArgs};
 use crate::emulate::{self, EmulateArgs};
@@ -42,6 +43,9 @@ enum Command {
     /// Show the code of an operator: its IR, its PTX, its machine code, and what it costs
     #[command(after_help = help::INSPECT)]
     Inspect(InspectArgs),
+    /// Compile operators into a bundle, which a deployment loads without assembling anything
+    #[command(after_help = help::COMPILE)]
+    Compile(CompileArgs),
     /// Run a kernel of a PTX file on the emulator, whoever made it, and check it
     #[command(after_help = help::EMULATE)]
     Emulate(Box<EmulateArgs>),
@@ -214,6 +218,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Bench(args) => bench::bench(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Inspect(args) => inspect::inspect(&args),
+        Command::Compile(args) => compile::compile(&args),
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Layout(args) => layout::layout(&args),
         Command::Doctor(args) => doctor::doctor(&args),

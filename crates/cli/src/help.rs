@@ -112,3 +112,20 @@ Examples:
   warpsmith completions fish > ~/.config/fish/completions/warpsmith.fish
 
 Exit code: 0.";
+
+/// `warpsmith compile`.
+pub(crate) const COMPILE: &str = "\
+Examples:
+  warpsmith compile --list kernels.txt --target sm_90a,sm_100a --output model.bundle
+  warpsmith compile 'softmax dtype=bf16 dim=1024..8192*2' --output rows.bundle
+
+A line names an operator, its dtype and its extents: numbers, 1024..8192:1024 (each 1024th), 128..4096*2 (doubled each
+time), with commas between:
+  rms_norm dtype=bf16 dim=4096,8192 weight=none    also weight=f32, output=f32, in_place=yes
+  softmax  dtype=f32  dim=1000
+  gemm     dtype=bf16 m=1..4096*2 n=4096 k=4096
+
+Needs no card. With ptxas the bundle holds machine code, and a process with WARPSMITH_BUNDLE set to its path assembles none
+of it; without ptxas it holds PTX, and says so.
+
+Exit codes: 0 the bundle is written; 2 a line is wrong, a target has none of an operator, or the file can not be written.";

@@ -7,6 +7,7 @@
 //! | [`mod@bench`] | time operators, or count what they do |
 //! | [`explain`] | which implementation a call takes, and why |
 //! | [`inspect`] | look at the code of an operator |
+//! | [`compile`] | many operators into a bundle |
 //! | [`emulate`] | run and check a kernel of a PTX file |
 //! | [`layout`] | layouts, their algebra and their pictures |
 //! | [`doctor`] | what is found on this machine |
@@ -24,6 +25,7 @@
 mod bench;
 mod case;
 mod commands;
+mod compile;
 mod completions;
 mod doctor;
 mod emulate;

@@ -6,7 +6,8 @@ use common::{command, said, shown};
 use std::io::Read;
 use std::process::Stdio;
 
-const COMMANDS: [&str; 8] = ["run", "bench", "explain", "inspect", "emulate", "layout", "doctor", "completions"];
+const COMMANDS: [&str; 9] =
+    ["run", "bench", "explain", "inspect", "compile", "emulate", "layout", "doctor", "completions"];
 
 #[test]
 fn every_command_teaches() {

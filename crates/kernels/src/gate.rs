@@ -56,7 +56,7 @@ pub struct Implementation<O: Operator> {
     pub name: &'static str,
     /// How it works, in a line.
     pub what: &'static str,
-    /// Whether it takes these arguments on this chip, and how. Pure, and cheap: every call asks.
+    /// Whether it takes these arguments on this chip, and how. Pure: calls alike ask once.
     pub supports: fn(&O::Arguments<'_>, &Chip) -> Result<O::Plan, Refusal>,
 }
 

@@ -111,8 +111,17 @@ fn check(tensors: [(&'static str, &TensorArg); 3]) -> Result<(), ArgumentError> 
         if !matches!(t.dtype, DType::BF16 | DType::F16) || t.dtype != dtype {
             return unexpected("bf16 or f16, the same for all", t.dtype.to_string());
         }
+    }
+    let [(_, a), (_, b), (_, c)] = tensors;
+    check_extents(a, b, c)
+}
+
+/// What no signature says of extents: which of them are 0.
+pub(super) fn check_extents(a: &TensorArg, b: &TensorArg, c: &TensorArg) -> Result<(), ArgumentError> {
+    for (name, t) in [("a", a), ("b", b), ("c", c)] {
         if t.shape.contains(&0) {
-            return unexpected("extents of at least 1", format!("{:?}", t.shape));
+            let (expected, got) = ("extents of at least 1".into(), format!("{:?}", t.shape));
+            return Err(ArgumentError::Unexpected { name, expected, got });
         }
     }
     Ok(())

@@ -4,6 +4,7 @@ use super::RmsNorm;
 use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates};
 use crate::rows::{check, check_vector, in_registers};
 use warpsmith_dsl::{ArgumentError, TensorArg};
+use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
 
 /// What a kernel is chosen by.
@@ -32,11 +33,7 @@ impl Call<'_> {
         if let Some(w) = self.weight {
             check_vector("weight", w, dim)?;
         }
-        if eps.is_nan() || eps < 0.0 {
-            let expected = "a number of at least 0".into();
-            return Err(ArgumentError::Unexpected { name: "eps", expected, got: eps.to_string() });
-        }
-        Ok(())
+        check_eps(eps)
     }
 
     fn in_registers(&self) -> Result<RmsNorm, Refusal> {
@@ -69,5 +66,24 @@ impl RmsNorm {
         let call = Call { x, weight, y };
         call.check(eps)?;
         Ok(candidates::<Ways>(&call, chip))
+    }
+}
+
+/// What no signature says of `eps`.
+pub(super) fn check_eps(eps: f32) -> Result<(), ArgumentError> {
+    if eps >= 0.0 {
+        return Ok(());
+    }
+    let expected = "a number of at least 0".into();
+    Err(ArgumentError::Unexpected { name: "eps", expected, got: eps.to_string() })
+}
+
+impl Plans for RmsNorm {
+    fn plans(&self) -> Vec<RmsNorm> {
+        self.rows.others(self.dim).map(|rows| RmsNorm { rows, ..self.clone() }).collect()
+    }
+
+    fn plan(&self) -> String {
+        self.rows.to_string()
     }
 }

@@ -4,6 +4,7 @@ use super::Softmax;
 use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates};
 use crate::rows::{check, in_registers};
 use warpsmith_dsl::{ArgumentError, TensorArg};
+use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
 
 /// The operator: `x` and `y`, (rows, dim) of one shape.
@@ -36,5 +37,15 @@ impl Softmax {
 
     fn in_registers(x: &TensorArg, y: &TensorArg) -> Result<Softmax, Refusal> {
         Ok(Softmax { input: x.dtype, output: y.dtype, dim: x.dim(1), rows: in_registers(x, y)? })
+    }
+}
+
+impl Plans for Softmax {
+    fn plans(&self) -> Vec<Softmax> {
+        self.rows.others(self.dim).map(|rows| Softmax { rows, ..self.clone() }).collect()
+    }
+
+    fn plan(&self) -> String {
+        self.rows.to_string()
     }
 }
