@@ -18,7 +18,7 @@ pub(crate) enum Found {
     /// Another library's own.
     Own {
         /// Using it.
-        context: Context,
+        context: Box<Context>,
         /// The driver's number of it, which no other context has or had.
         id: u64,
         /// The card that it is on.
@@ -60,7 +60,7 @@ impl Context {
         unsafe { api.cuCtxGetId(raw, &mut id) }.map_err(|e| e.with(api))?;
         let properties = driver.properties(ordinal)?;
         recent_enough(&properties)?;
-        Ok(Found::Own { context: Context::new(driver, raw, card, properties), id, ordinal })
+        Ok(Found::Own { context: Box::new(Context::new(driver, raw, card, properties)), id, ordinal })
     }
 
     /// Refuses a stream of another context.
@@ -205,7 +205,7 @@ impl Device {
         // SAFETY: as the caller promises.
         match unsafe { Context::current() }? {
             Found::Primary(ordinal) => Device::cuda(ordinal),
-            Found::Own { context, id, ordinal } => Device::of_context(context, id, ordinal),
+            Found::Own { context, id, ordinal } => Device::of_context(*context, id, ordinal),
         }
     }
 }
