@@ -11,7 +11,7 @@ use crate::layout::{self, LayoutArgs};
 use crate::style::ColorChoice;
 use crate::{help, inspect, operator, run};
 use clap::builder::{PossibleValue, TypedValueParser};
-use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, Parser, Subcommand};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,17 +60,6 @@ enum Command {
     Completions(CompletionsArgs),
 }
 
-/// Where to run.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DeviceChoice {
-    /// A CUDA card
-    Cuda,
-    /// The emulator, with its sanitizer
-    Emulated,
-    /// The float64 reference itself
-    Cpu,
-}
-
 /// `warpsmith run`.
 #[derive(Args)]
 pub(crate) struct RunArgs {
@@ -101,9 +90,10 @@ pub(crate) struct RunArgs {
     /// rms_norm: added to the mean square
     #[arg(long, value_name = "X", default_value_t = 1e-6)]
     pub(crate) eps: f32,
-    /// Where to run; without it, a card when there is one, else the emulator
-    #[arg(long, value_enum)]
-    pub(crate) device: Option<DeviceChoice>,
+    /// Where: cuda, cuda:N, emulated, emulated:CHIP, or cpu, the float64 reference itself; without it, a card when there is
+    /// one, else the emulator
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
     /// Another plan: so many threads to a row, a power of two up to 1024
     #[arg(long, value_name = "N")]
     pub(crate) threads_per_row: Option<usize>,

@@ -1,6 +1,6 @@
 //! `warpsmith run`.
 
-use crate::commands::{DeviceChoice, RunArgs};
+use crate::commands::{RunArgs, open_device};
 use crate::failure::Failure;
 use crate::output;
 use crate::problem::{Problem, SUM};
@@ -11,13 +11,16 @@ use std::time::{Duration, Instant};
 use warpsmith::kernels::compare::{Tolerance, Worst, decode, encode, worst};
 use warpsmith::runtime::bench::{Settings, copy_time, measure};
 use warpsmith::runtime::{Bound, Device, LaunchError, LaunchOutcome};
-use warpsmith_types::{Chip, DType};
+use warpsmith_types::DType;
 
 /// Runs an operator, checks the result, prints the report. The exit code is 1 when the result is wrong or the sanitizer
 /// found an error.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let problem = Problem::new(args)?;
-    let device = choose(args.device)?;
+    let device = match args.device.as_deref() {
+        Some("cpu") => None,
+        name => Some(open_device(name)?),
+    };
     let mut done = match &device {
         Some(device) => on_device(&problem, device, args)?,
         None => on_host(&problem, args)?,
@@ -48,16 +51,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     };
     output::print_report(&report, args.json)?;
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
-}
-
-/// The device to run on; `None` for the reference.
-pub(crate) fn choose(choice: Option<DeviceChoice>) -> Result<Option<Device>, Failure> {
-    Ok(match choice {
-        Some(DeviceChoice::Cuda) => Some(Device::cuda(0)?),
-        Some(DeviceChoice::Emulated) => Some(Device::emulated(Chip::H200)),
-        Some(DeviceChoice::Cpu) => None,
-        None => Some(Device::best()),
-    })
 }
 
 struct Done {
