@@ -46,7 +46,7 @@ fn counts_are_the_same_again_and_suites_run_whole() {
     for start in ["softmax 32 × 49152 bf16", "rms_norm 32 × 256 bf16", "gemm 256 × 256 × 256 bf16"] {
         line(&first, start);
     }
-    let gemms = shown(&["bench", "gemms", "--dtype", "f16", "--device", "emulated:H100"]);
+    let gemms = shown(&["bench", "gemm", "--dtype", "f16", "--device", "emulated:H100"]);
     assert!(gemms.starts_with("emulated H100 (sm_90a)") && !gemms.contains("softmax"), "{gemms}");
     line(&gemms, "gemm 512 × 512 × 128 f16");
 }
@@ -109,10 +109,7 @@ fn bad_input_is_named_in_one_line() {
     let bench =
         |more: &[&str], expected: &str| refused(&[&["bench"], more, &["--device", "emulated"]].concat(), expected);
     bench(&["sofmax"], "there is no operator `sofmax`; did you mean `softmax`?");
-    bench(
-        &["attention"],
-        "there is no operator or suite `attention`; there are softmax, rms_norm, gemm, rows, gemms, all",
-    );
+    bench(&["attention"], "there is no operator or suite `attention`; there are softmax, rms_norm, gemm, rows, all");
     bench(&["softmax", "--shape", "4x4x4"], "--shape 4x4x4: expected ROWSxDIM for softmax");
     bench(&["gemm", "--shape", "4x4"], "--shape 4x4: expected MxNxK for gemm");
     bench(&["all", "--shape", "4x4"], "--shape 4x4: expected MxNxK for gemm");

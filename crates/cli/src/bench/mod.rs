@@ -43,7 +43,7 @@ use warpsmith_types::DType;
 /// `warpsmith bench`.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// An operator, or a suite: rows, gemms, all
+    /// An operator, or a suite of them: rows, all
     #[arg(value_name = "OP|SUITE", value_parser = Names(crate::operator::names_and_suites))]
     what: String,
     /// ROWSxDIM, or MxNxK for gemm; several with commas. Without it, the suite's

@@ -7,9 +7,8 @@ use std::str::FromStr;
 use warpsmith_types::DType;
 
 /// Suites by name, and the operators in them.
-pub(crate) const SUITES: [(&str, &[Operator]); 3] = [
+pub(crate) const SUITES: [(&str, &[Operator]); 2] = [
     ("rows", &[Operator::Rows(RowOperator::Softmax), Operator::Rows(RowOperator::RmsNorm)]),
-    ("gemms", &[Operator::Gemm]),
     ("all", &[Operator::Rows(RowOperator::Softmax), Operator::Rows(RowOperator::RmsNorm), Operator::Gemm]),
 ];
 
