@@ -13,6 +13,7 @@ pub(crate) fn manifest(compiled: &Compiled, arguments: &Arguments) -> Manifest {
         dtype: t.dtype,
         shape: t.shape.clone(),
         strides: t.strides.clone(),
+        exclusive: false,
     });
     let mut end = 0;
     let shared = compiled.program.shared.iter().map(|v| {
