@@ -131,7 +131,7 @@ fn cases() -> Vec<Case> {
 fn schedules() -> Vec<Options> {
     use Schedule::*;
     let kinds = [Seeded, RoundRobin, SlowWarp, SlowBlock, SlowDevice, FastDevice, Adversarial];
-    let common = Options { budget: Some(10_000_000), threads: 1, ..Options::default() };
+    let common = Options { budget: Some(20_000_000), threads: 1, ..Options::default() };
     let mut all: Vec<Options> =
         kinds.into_iter().flat_map(|schedule| (0..3).map(move |seed| Options { schedule, seed, ..common })).collect();
     all.extend([0, 1].map(|seed| Options { lanes_apart: true, seed, ..common }));
@@ -150,7 +150,8 @@ fn every_fault_is_found() {
         let runs: Vec<(Options, Outcome)> = schedules().into_iter().map(|o| (o, script.run(&o))).collect();
         let found: Vec<Option<String>> = runs.iter().map(|(_, outcome)| case.finds(outcome)).collect();
         let Some(first) = found.iter().flatten().next() else {
-            wrong.push(format!("{} lacks {}:\n{}", case.name, case.kind, render(&runs[0].1)));
+            let shown: Vec<String> = runs.iter().map(|(_, outcome)| render(outcome)).collect();
+            wrong.push(format!("{} lacks {}:\n{}", case.name, case.kind, shown.iter().max().unwrap()));
             continue;
         };
         if *first != case.who {

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Each such line is a stream or a thread; `each device` is one of every device. They are filled in turn, an operation
-//! each, so that an event can be waited for if it is recorded earlier in its line than the wait in its own.
+//! each, but none with a wait for an event before that is recorded.
 
 use crate::support::{Arg, launch, program};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use warpsmith_emulator::{
 use warpsmith_types::Chip;
 
 /// A small one, so that few blocks fill it.
-const CHIP: Chip = Chip { multiprocessors: 4, ..Chip::H200 };
+const CHIP: Chip = Chip { multiprocessors: 2, ..Chip::H200 };
 const DEVICES: u8 = 2;
 
 /// The script of a file, with its kernels.
@@ -121,15 +121,20 @@ impl Script {
             })
             .collect();
         let mut filling = Filling { script: self, pointers, events: BTreeMap::new() };
-        let most = self.queues.iter().map(|(_, operations)| operations.len()).max().unwrap_or_default();
-        for turn in 0..most {
-            for (queue, (place, operations)) in queues.iter().zip(&self.queues) {
-                match (operations.get(turn), queue, place) {
-                    (Some(o), Queue::Stream(stream), Place::Device(d)) => filling.on_stream(&mut s, *stream, *d, o),
-                    (Some(o), Queue::Thread(thread), _) => filling.on_host(&mut s, *thread, o),
+        let mut next = vec![0; queues.len()];
+        while self.queues.iter().zip(&next).any(|((_, operations), next)| *next < operations.len()) {
+            let mut any = false;
+            for ((queue, (place, operations)), next) in queues.iter().zip(&self.queues).zip(&mut next) {
+                let Some(operation) = operations.get(*next).filter(|o| filling.can(o, place)) else { continue };
+                match (queue, place) {
+                    (Queue::Stream(stream), Place::Device(d)) => filling.on_stream(&mut s, *stream, *d, operation),
+                    (Queue::Thread(thread), _) => filling.on_host(&mut s, *thread, operation),
                     _ => {}
                 }
+                *next += 1;
+                any = true;
             }
+            assert!(any, "{}: an event is never recorded", self.name);
         }
         s.run(options).unwrap()
     }
@@ -169,6 +174,12 @@ impl Filling<'_> {
 
     fn at(&self, text: &str, rank: u8) -> DevicePointer {
         self.pointer(text, rank).unwrap_or_else(|| panic!("{}: {text}", self.script.name))
+    }
+
+    /// Whether an operation is none that waits for an event which is not recorded yet.
+    fn can(&self, operation: &str, place: &Place) -> bool {
+        let rank = if let Place::Device(rank) = place { *rank } else { 0 };
+        operation.strip_prefix("wait ").is_none_or(|event| self.events.contains_key(&self.name(event, rank)))
     }
 
     fn event(&mut self, s: &mut System, text: &str, rank: u8) -> Event {
