@@ -1,6 +1,6 @@
 //! Runs PTX on the CPU, exactly, and checks it.
 //!
-//! A [`System`] is the emulated machine: memory, and a chip. A [`Program`] is a kernel of a PTX module, decoded once.
+//! A [`System`] is the emulated machine: devices, their memory in one address space, and the host. A [`Program`] is a kernel of a PTX module, decoded once.
 //! A [`Launch`] says with which grid and parameters to run it; the [`Outcome`] counts the instructions and holds what
 //! the sanitizer found, each [`Finding`] with thread, address, tensor and source line. Nothing that a kernel does
 //! crashes the emulator: a load out of bounds gives poison, such a store is dropped, and the run goes on.
@@ -54,8 +54,8 @@
 //! of vectors, `cp.async` with its groups, shuffles, votes, matches and reductions of a warp, the sixteen barriers of a
 //! block, `wmma`. Of Hopper's machinery: `mbarrier`, bulk and tensor copies in tile mode with swizzles, reductions and
 //! multicast, changes of tensor maps, `wgmma` of every type, `mma` of 8 to 64 bits, `ldmatrix` and `stmatrix`, clusters
-//! with their barrier and distributed shared memory, `st.async`. im2col copies, `multimem`, calls through a register and
-//! `clusterlaunchcontrol` are refused by [`Program::decode`]; `tests/table.rs` lists what else is.
+//! with their barrier and distributed shared memory, `st.async`. Of several devices: `multimem`, `griddepcontrol`. im2col
+//! copies, calls through a register and `clusterlaunchcontrol` are refused by [`Program::decode`]; `tests/table.rs` lists what else is.
 //!
 //! # What is found
 //!
@@ -63,12 +63,63 @@
 //! deadlocks, with each warp's wait. Data races are found by happens-before over PTX's memory model: what orders two
 //! accesses are `.sync` instructions for the lanes that they name, barriers, `mbarrier` phases, waits for copies, and
 //! release and acquire patterns whose scopes include each other; strong accesses of one size may meet, weak ones may
-//! not. A report names both accesses, their threads, and what is missing between them. The kernels of a [`System`] run
-//! one after the other, so that only accesses of one launch can race. [`Schedule`] and [`Options::seed`] choose who
-//! runs when. Findings serialise, and [`Outcome::summary`] says how a process should end.
+//! not. A report names both accesses, their threads, and what is missing between them. [`Schedule`] and [`Options::seed`]
+//! choose who runs when. Findings serialise, and [`Outcome::summary`] says how a process should end.
 //!
 //! Copies and products that run beside the threads happen as late as they may: what a kernel does not wait for, it does
 //! not see. A `try_wait` gives up once before it waits, as the hardware's may. [`TensorMap`] is what kernels copy by.
+//!
+//! # Several devices, streams, the host
+//!
+//! [`System::launch`] runs one kernel. What is enqueued with [`System::on`] a [`Stream`] or for a [`HostThread`] runs
+//! together, and races between kernels, copies, devices and the host are found:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use warpsmith_emulator::{FindingKind, Launch, Options, Program, System};
+//! use warpsmith_types::Chip;
+//!
+//! // Stores 1 to another device's memory.
+//! let module = warpsmith_ptx::parse("
+//! .version 8.0
+//! .target sm_80
+//! .address_size 64
+//! .visible .entry put(.param .u64 x)
+//! {
+//!     .reg .b64 %rd<2>;
+//!     ld.param.u64 %rd1, [x];
+//!     st.global.u32 [%rd1], 1;
+//!     ret;
+//! }")?;
+//! let put = Arc::new(Program::decode(&module, "put")?);
+//!
+//! let mut system = System::linked([Chip::H200, Chip::H200])?;
+//! system.map_peers();
+//! let [first, second] = [0, 1].map(warpsmith_emulator::Device);
+//! let x = system.allocate_on(second, 4, "x")?;
+//! let mut launch = Launch::new(1, 1);
+//! launch.push(&x.0.to_le_bytes());
+//!
+//! let (writer, reader) = (system.stream(first)?, system.stream(second)?);
+//! let done = system.event();
+//! system.on(writer).launch(&put, launch.clone()).record(done);
+//! let read = system.on(reader).wait(done).read(x, 4);
+//! assert!(system.run(&Options::default())?.is_clean());
+//! assert_eq!(system.result(read), [1, 0, 0, 0]);
+//!
+//! // Without the event, nothing orders the two.
+//! system.on(writer).launch(&put, launch);
+//! system.on(reader).read(x, 4);
+//! let outcome = system.run(&Options::default())?;
+//! assert_eq!(outcome.findings[0].kind, FindingKind::Race);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A device reaches another's memory where it is mapped ([`System::map`], [`System::map_peers`]), and the memory behind
+//! a [`System::multicast`] range by `multimem`. PTX wants a `fence.proxy.alias` between accesses through such a range
+//! and others to the same memory; no program in use has it, and it is not asked for here. Launches with
+//! [`Launch::dependent`] start when the one before lets them; grids share a device's multiprocessors, and a
+//! [`Launch::cooperative`] one waits until all of its blocks fit.
 //!
 //! Where clusters can not see each other's writes, they run on several threads; a kernel with global atomics, fences or
 //! volatile accesses runs under one scheduler, seeded by [`Options::seed`].

@@ -10,7 +10,7 @@ pub(crate) use asynchronous::{
     MbarrierOp, Mma, MmaF64, Product, WriteAsync,
 };
 
-pub(crate) use atomics::{Atomic, AtomicOp, AtomicType, Scope, Semantics, VectorAtomic};
+pub(crate) use atomics::{Atomic, AtomicOp, AtomicType, Multimem, MultimemKind, Scope, Semantics, VectorAtomic};
 pub(crate) use calls::{Argument, CallSite, Callee, Frame, Passed};
 pub(crate) use tiles::{Tile, TileAccess};
 
@@ -41,6 +41,7 @@ pub struct Program {
     pub(crate) lists: Vec<u32>,
     pub(crate) bulk: Vec<Bulk>,
     pub(crate) vectors: Vec<VectorAtomic>,
+    pub(crate) multimems: Vec<Multimem>,
     pub(crate) products: Vec<Product>,
     pub(crate) fragments: Vec<Fragments>,
     pub(crate) calls: Vec<CallSite>,
@@ -168,6 +169,8 @@ pub(crate) enum Action {
     Atomic(Atomic),
     /// `atom` and `red` of vectors and of 128 bits, by its index in `vectors`.
     VectorAtomic(u32),
+    /// `multimem`, by its index in `multimems`.
+    Multimem(u32),
     /// `cp.async`.
     CopyAsync(CopyAsync),
     /// `cp.async.commit_group`.

@@ -41,6 +41,9 @@ pub(crate) struct EmulateArgs {
     /// Shared memory of a block beyond what the kernel declares, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
+    /// All blocks run at the same time: a grid that the chip has no room for is refused
+    #[arg(long)]
+    cooperative: bool,
     /// An argument of the kernel, one for each parameter, in order
     #[arg(long = "arg", value_name = "ARGUMENT")]
     arguments: Vec<String>,
@@ -173,6 +176,8 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
         cluster: args.cluster.or(kernel.directives.reqnctapercluster).unwrap_or([1; 3]),
         dynamic_shared: args.shared,
         parameters: placed.parameters.clone(),
+        cooperative: args.cooperative,
+        dependent: false,
     };
     if let Some((block, warp)) = args.trace {
         let warps = launch.block.iter().product::<u32>().div_ceil(32);

@@ -21,6 +21,7 @@ mod mbarrier;
 mod memory;
 mod mixed;
 mod moves;
+mod multimem;
 mod operands;
 mod packed;
 mod product;
@@ -35,8 +36,8 @@ mod wmma;
 use crate::DecodeError;
 use crate::lanes::{Compute, Fields};
 use crate::program::{
-    Action, Bulk, CallSite, Constant, Counts, Fragments, Frame, Guard, Instruction, NONE, Origin, Product, Program,
-    VectorAtomic,
+    Action, Bulk, CallSite, Constant, Counts, Fragments, Frame, Guard, Instruction, Multimem, NONE, Origin, Product,
+    Program, VectorAtomic,
 };
 use crate::quick::Quick;
 pub(crate) use flow::{Step, number};
@@ -86,6 +87,7 @@ pub(crate) struct Decoder<'m> {
     lists: Vec<u32>,
     bulk: Vec<Bulk>,
     vectors: Vec<VectorAtomic>,
+    multimems: Vec<Multimem>,
     products: Vec<Product>,
     fragments: Vec<Fragments>,
     labels: Vec<Option<u32>>,
@@ -144,6 +146,7 @@ impl<'m> Decoder<'m> {
             lists: vec![],
             bulk: vec![],
             vectors: vec![],
+            multimems: vec![],
             products: vec![],
             fragments: vec![],
             labels: vec![],
@@ -256,6 +259,7 @@ impl<'m> Decoder<'m> {
             Setp | Set | Selp | Slct => self.comparison(i),
             Cvt => self.conversion(i),
             Ld | Ldu | St | Atom | Red | Cp => self.memory(i),
+            Multimem => self.multimem(i),
             Shfl | Vote | Match | Redux | Activemask | Elect => self.warp(i),
             Call => self.call(i),
             Tensormap => self.tensor_map(i),
@@ -362,6 +366,7 @@ impl<'m> Decoder<'m> {
             lists: self.lists,
             bulk: self.bulk,
             vectors: self.vectors,
+            multimems: self.multimems,
             products: self.products,
             fragments: self.fragments,
             calls: self.calls,

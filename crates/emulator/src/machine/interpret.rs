@@ -122,7 +122,7 @@ impl Warp {
                 Action::Nop => pc += 1,
                 _ => {
                     // What is rare, or may end the run.
-                    if matches!(i.action, Action::Atomic(_) | Action::VectorAtomic(_)) {
+                    if matches!(i.action, Action::Atomic(_) | Action::VectorAtomic(_) | Action::Multimem(_)) {
                         strong += STRONG;
                         end = end.saturating_sub(STRONG);
                     }
@@ -334,6 +334,12 @@ impl Warp {
             Action::VectorAtomic(index) => {
                 if let Some(a) = core.program.vectors.get(index as usize) {
                     self.vector_atomic(core, common, a, active, group.pc);
+                }
+                group.pc += 1;
+            }
+            Action::Multimem(index) => {
+                if let Some(m) = core.program.multimems.get(index as usize) {
+                    self.multimem(core, common, m, active, group.pc);
                 }
                 group.pc += 1;
             }

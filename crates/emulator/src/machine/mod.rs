@@ -23,6 +23,7 @@ mod grid;
 mod interpret;
 mod launch;
 mod mbarrier;
+mod multimem;
 mod multiply;
 mod peers;
 mod print;

@@ -150,6 +150,10 @@ impl Core<'_> {
                 let here = self.memory.device();
                 format!("{}, which is memory of {owner} and not mapped on {here}", place.in_words(""))
             }
+            Place::Inside { .. } if finding.kind == FindingKind::Multicast => {
+                format!("{}, which is no multicast memory", place.in_words(""))
+            }
+            Place::Multicast { .. } if finding.kind == FindingKind::Misaligned => place.in_words(""),
             Place::Multicast { .. } => {
                 format!("{}; only `multimem` instructions may use it", place.in_words(""))
             }

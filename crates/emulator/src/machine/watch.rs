@@ -11,7 +11,7 @@ use crate::decode::{Register, number};
 use crate::finding::Storage;
 use crate::lanes::{LANES, each};
 use crate::profile::{LineProfile, Parted, Profile, Requests, Traffic};
-use crate::program::{Access, Action, Fragments, MatrixAccess, NONE, Program, Space};
+use crate::program::{Access, Action, Fragments, MatrixAccess, MultimemKind, NONE, Program, Space};
 use crate::step::{Step, StepRegister, Watch};
 use rustc_hash::FxHashMap;
 
@@ -271,6 +271,13 @@ impl Warp {
                 let at = addresses(r, a.address.plane, a.address.wide, a.address.offset);
                 let bytes = a.ty.bytes() * if a.whole { 1 } else { a.b.len() };
                 watcher.access(pc, a.space, &lanes(at, bytes as u64), (true, true));
+            }
+            Action::Multimem(index) => {
+                let Some(m) = program.multimems.get(*index as usize) else { return };
+                let at = addresses(r, m.address.plane, m.address.wide, m.address.offset);
+                let reads = !matches!(m.what, MultimemKind::Store);
+                let writes = !matches!(m.what, MultimemKind::LoadReduce { .. });
+                watcher.access(pc, Space::Global, &lanes(at, m.bytes() as u64), (reads, writes));
             }
             Action::CopyAsync(c) => {
                 let off = if c.ignore == NONE { 0 } else { r.p[c.ignore as usize] };

@@ -14,6 +14,11 @@ pub(crate) struct Multicast {
 }
 
 impl Multicast {
+    /// Whether an address is in it.
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.base) < self.bytes
+    }
+
     /// The addresses that one of the range stands for.
     pub(crate) fn targets(&self, address: u64) -> impl Iterator<Item = (Owner, u64)> {
         let offset = address.wrapping_sub(self.base);
@@ -24,6 +29,6 @@ impl Multicast {
 impl Global {
     /// The multicast range that holds an address.
     pub(crate) fn multicast(&self, address: u64) -> Option<&Multicast> {
-        self.multicasts.iter().find(|m| address.wrapping_sub(m.base) < m.bytes)
+        self.multicasts.iter().find(|m| m.holds(address))
     }
 }

@@ -8,6 +8,8 @@ use super::multicast::Multicast;
 pub(crate) struct View<'m> {
     global: &'m Global,
     device: Owner,
+    /// Whether it shows what is not mapped, too.
+    whole: bool,
 }
 
 /// Who an allocation belongs to.
@@ -37,12 +39,17 @@ impl std::fmt::Display for Owner {
 
 impl<'m> View<'m> {
     pub(crate) fn new(global: &'m Global, device: Owner) -> View<'m> {
-        View { global, device }
+        View { global, device, whole: false }
     }
 
     /// The device that looks.
     pub(crate) fn device(self) -> Owner {
         self.device
+    }
+
+    /// The same, of all memory: what an access through a multicast range sees.
+    pub(crate) fn whole(self) -> View<'m> {
+        View { whole: true, ..self }
     }
 
     /// All memory, reachable or not.
@@ -62,7 +69,7 @@ impl<'m> View<'m> {
     }
 
     fn reaches(self, index: usize) -> bool {
-        self.global.get(index).is_some_and(|a| a.mapped & self.device.bit() != 0)
+        self.whole || self.global.get(index).is_some_and(|a| a.mapped & self.device.bit() != 0)
     }
 
     /// The allocation that holds an address, when the device can reach it.

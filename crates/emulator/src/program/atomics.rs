@@ -109,3 +109,38 @@ impl AtomicType {
         }
     }
 }
+
+/// `multimem`: an access to the memory of several devices behind one address.
+#[derive(Clone, Debug)]
+pub(crate) struct Multimem {
+    pub what: MultimemKind,
+    pub ty: AtomicType,
+    /// The scope of a strong access.
+    pub strong: Option<Scope>,
+    pub order: Semantics,
+    pub address: Address,
+    /// One for each element: the results of a load, the sources of others.
+    pub elements: Vec<u16>,
+}
+
+/// What a `multimem` instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MultimemKind {
+    /// Combines what the devices hold; `wide`: 16-bit floats in binary32.
+    LoadReduce {
+        op: AtomicOp,
+        wide: bool,
+    },
+    Store,
+    /// Updates each device's memory.
+    Reduce {
+        op: AtomicOp,
+    },
+}
+
+impl Multimem {
+    /// Bytes of a thread.
+    pub(crate) fn bytes(&self) -> usize {
+        self.ty.bytes() * self.elements.len()
+    }
+}

@@ -7,8 +7,9 @@ use crate::memory::{DevicePointer, Owner};
 
 impl System {
     /// Runs all that is enqueued, to its end: launches of different streams at the same time, one scheduler for all.
-    /// [`Options::schedule`] and [`Options::seed`] choose who runs when. Faults are findings; an error is an operation
-    /// that can not be, and then nothing has run. Either way the streams are empty afterwards.
+    /// [`Options::schedule`] and [`Options::seed`] choose who runs when; [`Options::watch`] is for
+    /// [`System::launch`]. Faults are findings; an error is an operation that can not be, and then nothing has run.
+    /// Either way the streams are empty afterwards.
     pub fn run(&mut self, options: &Options) -> Result<Outcome, Error> {
         let operations: Vec<Vec<Operation>> =
             self.queues.iter_mut().map(|q| std::mem::take(&mut q.operations)).collect();

@@ -85,7 +85,8 @@ fn a_part_is_written_anew_only_when_the_other_has_read_it() {
         format!("{WRITE}{}{READ}{rest}", meet(SYNC, "sys", SYNC, *first, "MEET"))
     };
     always_clean(|o| reduce(&[round(&[1, 2]), round(&[3, 4])], o));
-    // Not under every schedule: `SlowBlock` is one that hides it.
+    // A poll that sees what the second round's flag says is ordered after all of the other's first round: schedules in
+    // which one device is a round ahead hide it.
     let found =
         |o: Options| reduce(&[round(&[1]), round(&[2])], &o).findings.iter().any(|f| f.kind == FindingKind::Race);
     assert!(schedules().any(found));

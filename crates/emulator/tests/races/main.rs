@@ -6,6 +6,7 @@ mod copies;
 mod dependents;
 mod devices;
 mod host;
+mod multimem;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;

@@ -131,7 +131,7 @@ impl<'a> Run<'a> {
                 };
                 Active::Grid(Box::new(grid))
             }
-            _ => Active::Copy(Copying::new(operation.clone(), party, &start)),
+            _ => Active::Copy(Box::new(Copying::new(operation.clone(), party, &start))),
         };
         let line = &mut self.lines[queue];
         line.running.push(index);

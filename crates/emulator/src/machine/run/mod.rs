@@ -129,7 +129,7 @@ struct Running<'a> {
 
 enum Active<'a> {
     Grid(Box<Grid<'a>>),
-    Copy(Copying),
+    Copy(Box<Copying>),
 }
 
 /// Who may run next.

@@ -217,7 +217,8 @@ impl Kernel for Decoded {
             cluster: shape.cluster,
             dynamic_shared: shape.dynamic_shared,
             parameters: parameters.to_vec(),
-            ..Launch::new(1, 1)
+            cooperative: shape.cooperative,
+            dependent: shape.pdl,
         };
         let program = self.program.clone();
         self.machine.queue(stream.0, Work::Launch { program, launch, manifest: manifest.cloned() })
