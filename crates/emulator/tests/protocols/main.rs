@@ -131,7 +131,7 @@ fn cases() -> Vec<Case> {
 fn schedules() -> Vec<Options> {
     use Schedule::*;
     let kinds = [Seeded, RoundRobin, SlowWarp, SlowBlock, SlowDevice, FastDevice, Adversarial];
-    let common = Options { budget: Some(20_000_000), threads: 1, ..Options::default() };
+    let common = Options { budget: Some(10_000_000), threads: 1, ..Options::default() };
     let mut all: Vec<Options> =
         kinds.into_iter().flat_map(|schedule| (0..3).map(move |seed| Options { schedule, seed, ..common })).collect();
     all.extend([0, 1].map(|seed| Options { lanes_apart: true, seed, ..common }));
