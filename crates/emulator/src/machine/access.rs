@@ -7,7 +7,7 @@ use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
 use super::races::Deed;
-use super::span::{Span, addresses, extend, gather, load_flat_row, load_row, scatter, store_row};
+use super::span::{Span, addresses, extend, gather, load_flat_row, load_halves, load_row, scatter, store_row};
 use super::warp::Warp;
 use crate::finding::AccessKind;
 use crate::lanes::{FULL, LANES, Raw, each, spread};
@@ -68,7 +68,11 @@ impl Warp {
                 {
                     return false;
                 }
-                if !(span.unit_stride && load_flat_row(r, list, a, flat, span.least as usize)) {
+                let row = match span.unit_stride {
+                    true => load_flat_row(r, list, a, flat, span.least as usize),
+                    false => load_halves(r, list, a, mask, flat, span),
+                };
+                if !row {
                     gather(r, list, a, mask, flat, span, 0);
                 }
             }

@@ -24,6 +24,9 @@ pub(super) struct Span {
     pub unit_stride: bool,
 }
 
+/// Lanes of a half of a warp.
+const HALF: usize = LANES / 2;
+
 /// The numbers of the lanes.
 const NUMBERS: [u32; LANES] = {
     let mut numbers = [0; LANES];
@@ -166,6 +169,42 @@ pub(super) fn gather<W: Words>(r: &mut Registers, list: &[u32], a: &Access, mask
             unpack(r, list, a, mask, &t);
         }
     }
+}
+
+/// Loads four words a lane where each half of the warp wants one place, or both want the same row: the tiles of a matrix
+/// product. False when it is neither.
+#[inline(always)]
+pub(super) fn load_halves(r: &mut Registers, list: &[u32], a: &Access, mask: u32, flat: &Flat, s: &Span) -> bool {
+    let (4, 4, false, FULL, Some(list)) = (a.width, a.count, a.wide, mask, list.first_chunk::<4>()) else {
+        return false;
+    };
+    let (mut two, mut row) = (0, 0);
+    for l in 0..HALF {
+        two |= s.offsets[l] | (s.offsets[l + HALF] ^ s.offsets[HALF]);
+        row |= (s.offsets[l] ^ (NUMBERS[l] << 4)) | (s.offsets[l + HALF] ^ (NUMBERS[l] << 4));
+    }
+    if two == 0 {
+        let [low, high] = [0, HALF].map(|l| (&flat).read::<4>(s.at(l, 0) / 4));
+        for e in 0..4 {
+            let plane = u32::plane_mut(r, list[e] as u16);
+            plane[..HALF].fill(low[e]);
+            plane[HALF..].fill(high[e]);
+        }
+        return true;
+    }
+    // Whole rows move as vectors.
+    let words = flat.words.get(s.at(0, 0) / 4..).unwrap_or_default();
+    let (0, Some(t)) = (row, words.as_chunks::<4>().0.first_chunk::<HALF>()) else { return false };
+    for e in 0..4 {
+        let mut half = [0; HALF];
+        for l in 0..HALF {
+            half[l] = t[l][e];
+        }
+        let plane = u32::plane_mut(r, list[e] as u16);
+        plane[..HALF].copy_from_slice(&half);
+        plane[HALF..].copy_from_slice(&half);
+    }
+    true
 }
 
 #[inline(always)]
