@@ -164,16 +164,15 @@ impl Warp {
         if a.strong && !writes && core.polls_again(common, &deed) {
             return;
         }
-        for (storage, race) in core.races_of(common, &deed) {
-            let group = &race.0;
-            // A copy that has not landed reads as poison, and that is told of.
-            let poison = !writes && group.asynchronous_landing() && core.options.checks.init;
-            if !poison {
-                core.report_race(common, &deed, storage, &race);
+        // Elements of a strong vector are accesses of their own, in no order.
+        let pieces = if a.strong && a.width >= 4 { a.count.into() } else { 1 };
+        if pieces == 1 {
+            note_deed(core, common, &deed);
+        } else {
+            for piece in 0..pieces {
+                let addresses = &addresses.map(|at| at.wrapping_add(piece * u64::from(a.width)));
+                note_deed(core, common, &Deed { addresses, bytes: a.width.into(), ..deed });
             }
-        }
-        if a.strong {
-            core.signal(common, &deed, !writes);
         }
         if writes && !a.strong {
             self.note_collisions(core, common, a, &deed);
@@ -298,6 +297,22 @@ impl Warp {
                 }
             }
         }
+    }
+}
+
+/// Looks for races of a load or store of scalars, and notes what it makes known.
+fn note_deed(core: &mut Core<'_>, common: &mut Peers, deed: &Deed<'_>) {
+    let writes = deed.touch.writes;
+    for (storage, race) in core.races_of(common, deed) {
+        let group = &race.0;
+        // A copy that has not landed reads as poison, and that is told of.
+        let poison = !writes && group.asynchronous_landing() && core.options.checks.init;
+        if !poison {
+            core.report_race(common, deed, storage, &race);
+        }
+    }
+    if deed.touch.strong.is_some() {
+        core.signal(common, deed, !writes);
     }
 }
 
