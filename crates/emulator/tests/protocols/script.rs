@@ -3,6 +3,7 @@
 //! ```text
 //! // memory: inbox 1024, flag 4, raw 64 unwritten, slots 64 of 0x80000000    of each device
 //! // host memory: bell 4
+//! // multicast: all 1024 of inbox
 //! // device 0: 3 times send<1, 64>(inbox.own, inbox.peer, bell, rank, round); record sent
 //! // each device: meet<4, 32>(flag.own, flag.peer, 7) dependent
 //! // host nic: until bell = 1 acquire; read inbox.0 256
@@ -28,6 +29,8 @@ pub(crate) struct Script {
     /// The file, for panics.
     name: String,
     memory: Vec<Memory>,
+    /// Multicast ranges: a name, bytes, and the memory of each device.
+    multicast: Vec<(String, usize, String)>,
     queues: Vec<(Place, Vec<String>)>,
     programs: BTreeMap<String, Arc<Program>>,
 }
@@ -61,7 +64,8 @@ fn number(text: &str) -> Option<u32> {
 
 impl Script {
     pub(crate) fn read(name: &str, text: &str) -> Script {
-        let mut script = Script { name: name.into(), memory: vec![], queues: vec![], programs: BTreeMap::new() };
+        let mut script =
+            Script { name: name.into(), memory: vec![], multicast: vec![], queues: vec![], programs: BTreeMap::new() };
         for line in text.lines().skip(2).map_while(|line| line.strip_prefix("// ")) {
             let line = line.split("fix: ").next().unwrap_or_default();
             let (key, rest) = line.split_once(": ").unwrap_or((line.trim().trim_end_matches(':'), ""));
@@ -70,6 +74,11 @@ impl Script {
                 "says" => {}
                 "memory" | "host memory" => {
                     script.memory.extend(rest.split(',').map(|item| Memory::read(item, key == "host memory")));
+                }
+                "multicast" => {
+                    let words: Vec<&str> = rest.split_whitespace().collect();
+                    let [range, bytes, "of", of] = words[..] else { panic!("{name}: {line}") };
+                    script.multicast.push((range.into(), bytes.parse().unwrap(), of.into()));
                 }
                 "each device" => {
                     script.queues.extend((0..DEVICES).map(|d| (Place::Device(d), operations())));
@@ -111,6 +120,10 @@ impl Script {
                 }
                 pointers.insert(name, at);
             }
+        }
+        for (name, bytes, of) in &self.multicast {
+            let members: Vec<DevicePointer> = (0..DEVICES).map(|d| pointers[&format!("{of}.{d}")]).collect();
+            pointers.insert(name.clone(), s.multicast(*bytes, name, &members).unwrap());
         }
         let queues: Vec<Queue> = self
             .queues
