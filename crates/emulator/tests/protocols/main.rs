@@ -5,8 +5,9 @@
 //! part, under the first schedule that shows it; "some schedules" is for faults that a lucky order hides. Lines
 //! `// says: …` are part of the report. The rest of the head is the [`script`]. In the code, `// here` marks the
 //! instruction that is reported, `// other` that of the other access of a race, `// waits` one at which somebody waits in
-//! a deadlock, and `// fix: …` says what stands in its line in the twin.
+//! a deadlock, and `// fix: …` says what stands in its line in the twin. `// idle` is for [`mutants`].
 
+mod mutants;
 mod script;
 #[path = "../support/mod.rs"]
 mod support;
