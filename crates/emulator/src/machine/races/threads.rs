@@ -106,6 +106,14 @@ impl WarpClock {
         }
     }
 
+    /// Whether it knows what it knew then.
+    #[inline(always)]
+    pub(super) fn is_at(&self, s: &Snapshot) -> bool {
+        let same = |known: &Rc<Clock>| Rc::ptr_eq(known, &s.known);
+        (self.block, self.warp, self.synced, self.matrix.is_none()) == (s.block, s.warp, s.synced, true)
+            && matches!(&self.known, Lanes::One(known) if same(known))
+    }
+
     /// The clock of a warp that knew this.
     pub(super) fn at(s: &Snapshot) -> WarpClock {
         WarpClock { synced: s.synced, ..WarpClock::new(s.block, s.warp, &s.known) }
