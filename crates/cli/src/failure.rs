@@ -27,6 +27,14 @@ pub(crate) enum Failure {
         /// Why.
         error: std::io::Error,
     },
+    /// A file to be written.
+    #[error("{}: can not be written: {error}", .path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
     /// An option that does not go with the rest.
     #[error("{0}")]
     Option(String),

@@ -3,10 +3,11 @@
 mod operation;
 
 use crate::failure::Failure;
+use crate::output;
+use crate::style;
 use clap::{ArgGroup, Args};
 use operation::Answer;
 use std::fmt::Write;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warpsmith::layout::{ComposedLayout, Layout, Picture};
@@ -79,7 +80,7 @@ pub(crate) fn layout(args: &LayoutArgs) -> Result<ExitCode, Failure> {
         std::fs::write(path, picture.to_svg())
             .map_err(|e| Failure::Option(format!("{}: can not be written: {e}", path.display())))?;
     }
-    print!("{out}");
+    output::print(out)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -134,10 +135,9 @@ fn facts(answer: &Answer) -> String {
 
 /// The picture for the terminal, as far as it fits.
 fn shown(picture: &Picture) -> String {
-    let terminal = std::io::stdout().is_terminal();
     let width = std::env::var("COLUMNS").ok().and_then(|n| n.parse().ok()).unwrap_or(160);
     let part = picture.cropped(MOST_ROWS, width);
-    let text = match terminal && std::env::var_os("NO_COLOR").is_none() {
+    let text = match style::on_output() {
         true => part.to_ansi(),
         false => part.to_text(),
     };

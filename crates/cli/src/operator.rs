@@ -31,6 +31,11 @@ pub(crate) fn names() -> Vec<&'static str> {
     ALL.iter().map(|(name, _)| *name).collect()
 }
 
+/// Their names, and those of suites of them.
+pub(crate) fn names_and_suites() -> Vec<&'static str> {
+    names().into_iter().chain(crate::bench::SUITES.iter().map(|(name, _)| *name)).collect()
+}
+
 impl Operator {
     /// The operator of that name; `-` counts as `_`.
     pub(crate) fn named(name: &str) -> Result<Operator, Failure> {
@@ -44,17 +49,25 @@ impl Operator {
     }
 }
 
-impl RowOperator {
-    /// The operator over rows of that name.
-    pub(crate) fn named(name: &str) -> Result<RowOperator, Failure> {
-        match Operator::named(name)? {
-            Operator::Rows(operator) => Ok(operator),
-            Operator::Gemm => {
-                Err(Failure::Option("gemm can be inspected, but not run; run takes softmax or rms_norm".into()))
-            }
+impl Operator {
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Operator::Rows(operator) => operator.name(),
+            Operator::Gemm => "gemm",
         }
     }
 
+    /// How its shape is typed.
+    pub(crate) fn extents(self) -> &'static str {
+        match self {
+            Operator::Rows(_) => "ROWSxDIM",
+            Operator::Gemm => "MxNxK",
+        }
+    }
+}
+
+impl RowOperator {
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -65,7 +78,7 @@ impl RowOperator {
 }
 
 /// Levenshtein's edit distance.
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

@@ -1,64 +1,13 @@
-//! Arguments: what the host passes, what of it the code depends on, and how the kernel gets it back.
+//! Arguments: what the host passes, checked, described and packed. A launch does this each time, so that nothing here
+//! allocates for the number of arguments that kernels have.
 
 use crate::argument_error::ArgumentError;
-use crate::dim::{Dim, Stride, gcd};
-use crate::tensor::{Mode, Tensor};
-use crate::trace::with;
-use crate::value::{F32, I32, Scalar, U32, U64};
-use std::panic::Location;
-use warpsmith_ir::{Op, Param, Pointer, Type};
+use crate::receiver::Receiver;
+use crate::signature::{ExtentFact, Fact, Signature, StrideFact};
+use crate::tensor_arg::{DeviceId, TensorArg};
+use smallvec::SmallVec;
+use warpsmith_ir::Type;
 use warpsmith_types::DType;
-
-/// Which device memory is on. The runtime numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DeviceId(pub u32);
-
-/// A tensor as a launch takes it: an address and how to read what is there. It owns nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorArg {
-    /// Of the first element, on the device.
-    pub address: u64,
-    /// Where the memory is.
-    pub device: DeviceId,
-    /// Of the elements.
-    pub dtype: DType,
-    /// Extents.
-    pub shape: Vec<usize>,
-    /// Distances between neighbours, in elements; as many as extents.
-    pub strides: Vec<usize>,
-}
-
-impl TensorArg {
-    /// A dense row-major tensor.
-    pub fn new(address: u64, device: DeviceId, dtype: DType, shape: &[usize]) -> TensorArg {
-        let mut strides = vec![1; shape.len()];
-        for i in (1..shape.len()).rev() {
-            strides[i - 1] = strides[i] * shape[i].max(1);
-        }
-        TensorArg { address, device, dtype, shape: shape.into(), strides }
-    }
-
-    /// The extent of a mode; 0 where there is none.
-    pub fn dim(&self, mode: usize) -> usize {
-        self.shape.get(mode).copied().unwrap_or(0)
-    }
-
-    /// Bytes from the first element to past the last.
-    pub fn span(&self) -> u64 {
-        if self.shape.contains(&0) {
-            return 0;
-        }
-        let last: usize = self.shape.iter().zip(&self.strides).map(|(n, s)| (n - 1) * s).sum();
-        (last as u64 + 1) * self.dtype.bytes() as u64
-    }
-
-    /// Whether both have memory in common.
-    pub fn overlaps(&self, other: &TensorArg) -> bool {
-        self.device == other.device
-            && self.address < other.address + other.span()
-            && other.address < self.address + self.span()
-    }
-}
 
 /// How an extent enters the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -69,54 +18,40 @@ pub enum Extent {
     Dynamic,
 }
 
-/// What the code knows of one argument.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Entry {
-    Tensor {
-        name: &'static str,
-        dtype: DType,
-        align: u32,
-        modes: Vec<(&'static str, ExtentFact, StrideFact)>,
-        read_only: bool,
-    },
-    Scalar {
-        name: &'static str,
-        ty: Type,
-    },
-    Present(bool),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum ExtentFact {
-    Fixed(usize),
-    /// Of the dense mode a divisor is known, so that whole vectors are inside or outside; of others it is 1.
-    Dynamic {
-        divisor: u32,
-    },
-}
-
-/// Divisors are capped at 16 elements: finer facts would only make more kernels.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum StrideFact {
-    One,
-    Narrow { divisor: u32 },
-    Wide { divisor: u32 },
-}
-
-/// What the code depends on beyond the kernel's config. Two calls of equal signatures share a compiled kernel.
-#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
-pub struct Signature {
-    entries: Vec<Entry>,
-}
-
 /// The arguments of one launch: their signature, the parameter bytes, and what is wrong with them.
 #[derive(Clone, Default, Debug)]
 pub struct Arguments {
     signature: Signature,
-    bytes: Vec<u8>,
-    tensors: Vec<(&'static str, TensorArg, bool)>,
-    extents: Vec<(&'static str, usize, &'static str)>,
+    bytes: SmallVec<[u8; 128]>,
+    tensors: SmallVec<[Described; 6]>,
+    /// Of all tensors, one after the other.
+    modes: SmallVec<[DescribedMode; 12]>,
     errors: Vec<ArgumentError>,
+}
+
+/// A tensor as it was passed.
+#[derive(Clone, Copy, Debug)]
+struct Described {
+    name: &'static str,
+    address: u64,
+    span: u64,
+    device: DeviceId,
+    dtype: DType,
+    output: bool,
+    /// Of its modes in the list of all, and of itself in the signature.
+    first: u16,
+    fact: u16,
+    modes: u16,
+}
+
+/// A mode as it was passed.
+#[derive(Clone, Copy, Debug)]
+struct DescribedMode {
+    extent: &'static str,
+    n: usize,
+    stride: usize,
+    /// The tensor that has it, an index.
+    of: u16,
 }
 
 impl Arguments {
@@ -138,13 +73,26 @@ impl Arguments {
     }
 
     /// The tensors with their names.
-    pub fn tensors(&self) -> impl Iterator<Item = (&'static str, &TensorArg)> {
-        self.tensors.iter().map(|(name, t, _)| (*name, t))
+    pub fn tensors(&self) -> impl Iterator<Item = (&'static str, TensorArg)> {
+        self.tensors.iter().map(|t| {
+            let Described { name, address, device, dtype, .. } = *t;
+            let (shape, strides) = self.modes_of(t).iter().map(|m| (m.n, m.stride)).unzip();
+            (name, TensorArg { address, device, dtype, shape, strides })
+        })
+    }
+
+    /// The first tensor that is not on `device`, with where it is.
+    pub fn elsewhere(&self, device: DeviceId) -> Option<(&'static str, DeviceId)> {
+        self.tensors.iter().find(|t| t.device != device).map(|t| (t.name, t.device))
     }
 
     /// What is wrong with them.
     pub fn errors(&self) -> &[ArgumentError] {
         &self.errors
+    }
+
+    fn modes_of(&self, t: &Described) -> &[DescribedMode] {
+        &self.modes[usize::from(t.first)..][..usize::from(t.modes)]
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -161,52 +109,54 @@ impl Arguments {
             return;
         }
         self.check(name, t, modes);
-        let read_only = !output && self.is_not_written(name, t);
-        if output {
-            self.mark_written(name, t);
-        }
-        let bytes = t.dtype.bytes();
+        let here = Described {
+            name,
+            address: t.address,
+            span: t.span(),
+            device: t.device,
+            dtype: t.dtype,
+            output,
+            first: self.modes.len() as u16,
+            fact: self.signature.facts.len() as u16,
+            modes: modes.len() as u16,
+        };
+        let read_only = self.share(&here, t) && !output;
+        // What the widest access wants.
+        let align = divisor(t.address as usize, 32).max(t.dtype.bytes() as u8);
+        let fact = Fact::Tensor { name, dtype: t.dtype, align, modes: modes.len() as u8, read_only };
+        self.signature.facts.push(fact);
         self.push(&t.address.to_le_bytes());
-        let mut facts = vec![];
-        for (i, &(extent, kind)) in modes.iter().enumerate() {
-            let n = t.shape[i];
-            let first = !self.extents.iter().any(|e| e.0 == extent);
-            if first {
-                self.extents.push((extent, n, name));
-            }
-            let fact = match kind {
+        for (i, (&(extent, kind), (&n, &stride))) in modes.iter().zip(t.shape.iter().zip(&t.strides)).enumerate() {
+            let (first, last) = (!self.modes.iter().any(|m| m.extent == extent), i + 1 == modes.len());
+            self.modes.push(DescribedMode { extent, n, stride, of: self.tensors.len() as u16 });
+            let extent_fact = match kind {
                 Extent::Fixed => ExtentFact::Fixed(n),
                 Extent::Dynamic => {
                     if first {
                         self.push(&(n as u32).to_le_bytes());
                     }
-                    ExtentFact::Dynamic { divisor: if i + 1 == modes.len() { gcd(n as i64, 16) as u32 } else { 1 } }
+                    ExtentFact::Dynamic { divisor: if last { divisor(n, 16) } else { 1 } }
                 }
             };
-            let stride = t.strides[i];
-            let divisor = gcd(stride as i64, 16) as u32;
-            let stride_fact = if i + 1 == modes.len() {
+            let stride_fact = if last {
                 StrideFact::One
             } else if stride < 1 << 31 {
                 self.push(&(stride as u32).to_le_bytes());
-                StrideFact::Narrow { divisor }
+                StrideFact::Narrow { divisor: divisor(stride, 16) }
             } else {
                 self.push(&(stride as u64).to_le_bytes());
-                StrideFact::Wide { divisor }
+                StrideFact::Wide { divisor: divisor(stride, 16) }
             };
-            facts.push((extent, fact, stride_fact));
+            self.signature.facts.push(Fact::Mode { name: extent, extent: extent_fact, stride: stride_fact });
         }
-        // What the widest access wants.
-        let align = gcd(t.address as i64, 32).max(bytes as i64) as u32;
-        self.tensors.push((name, t.clone(), output));
-        self.signature.entries.push(Entry::Tensor { name, dtype: t.dtype, align, modes: facts, read_only });
+        self.tensors.push(here);
     }
 
     fn check(&mut self, name: &'static str, t: &TensorArg, modes: &[(&'static str, Extent)]) {
-        if let Some((other, first, _)) = self.tensors.first()
-            && first.device != t.device
+        if let Some(&Described { name: other, device, .. }) = self.tensors.first()
+            && device != t.device
         {
-            let (got, expected) = (t.device.0, first.device.0);
+            let (got, expected) = (t.device.0, device.0);
             self.errors.push(ArgumentError::Device { name, got, other, expected });
         }
         let bytes = t.dtype.bytes();
@@ -216,9 +166,10 @@ impl Arguments {
         let mut within = 1;
         for (i, &(extent, _)) in modes.iter().enumerate().rev() {
             let (n, stride) = (t.shape[i], t.strides[i]);
-            if let Some(&(_, expected, other)) = self.extents.iter().find(|e| e.0 == extent)
+            if let Some(&DescribedMode { n: expected, of, .. }) = self.modes.iter().find(|m| m.extent == extent)
                 && expected != n
             {
+                let other = self.tensors.get(usize::from(of)).map_or("", |t| t.name);
                 self.errors.push(ArgumentError::Disagree { name, extent, got: n, other, expected });
             }
             if n >= 1 << 31 {
@@ -233,49 +184,46 @@ impl Arguments {
         }
     }
 
-    /// No output so far has memory in common with this input. An output that is exactly the input (in place) makes it an
-    /// ordinary load; anything between is an error.
-    fn is_not_written(&mut self, name: &'static str, t: &TensorArg) -> bool {
+    /// Finds the tensors so far that have memory in common with one of which one of both is written. Where it is exactly the
+    /// same memory (in place) loads are ordinary ones; anything between is an error. Says whether no output shares with it.
+    fn share(&mut self, here: &Described, t: &TensorArg) -> bool {
         let mut clean = true;
-        for (output, other, written) in &self.tensors {
-            if *written && t.overlaps(other) {
-                clean = false;
-                if t != other {
-                    self.errors.push(ArgumentError::Alias { output, input: name });
-                }
+        for other in &self.tensors {
+            let apart = other.address + other.span <= here.address || here.address + here.span <= other.address;
+            if apart || other.device != here.device || !(other.output || here.output) {
+                continue;
+            }
+            clean &= !other.output;
+            let same = other.address == here.address
+                && other.dtype == here.dtype
+                && self.modes_of(other).iter().map(|m| (m.n, m.stride)).eq(t
+                    .shape
+                    .iter()
+                    .copied()
+                    .zip(t.strides.iter().copied()));
+            if !same {
+                let (output, input) = if here.output { (here.name, other.name) } else { (other.name, here.name) };
+                self.errors.push(ArgumentError::Alias { output, input });
+            }
+            if here.output
+                && let Some(Fact::Tensor { read_only, .. }) = self.signature.facts.get_mut(usize::from(other.fact))
+            {
+                *read_only = false;
             }
         }
         clean
     }
 
-    fn mark_written(&mut self, name: &'static str, t: &TensorArg) {
-        for (input, other, _) in &self.tensors {
-            if !t.overlaps(other) {
-                continue;
-            }
-            if t != other {
-                self.errors.push(ArgumentError::Alias { output: name, input });
-            }
-            for e in &mut self.signature.entries {
-                if let Entry::Tensor { name, read_only, .. } = e
-                    && name == input
-                {
-                    *read_only = false;
-                }
-            }
-        }
-    }
-
     /// Adds a float.
     pub fn f32(&mut self, name: &'static str, x: f32) {
         self.push(&x.to_le_bytes());
-        self.signature.entries.push(Entry::Scalar { name, ty: Type::F32 });
+        self.signature.facts.push(Fact::Scalar { name, ty: Type::F32 });
     }
 
     /// Adds a signed integer.
     pub fn i32(&mut self, name: &'static str, x: i32) {
         self.push(&x.to_le_bytes());
-        self.signature.entries.push(Entry::Scalar { name, ty: Type::I32 });
+        self.signature.facts.push(Fact::Scalar { name, ty: Type::I32 });
     }
 
     /// Adds an unsigned integer, of at most 32 bits.
@@ -284,12 +232,12 @@ impl Arguments {
             Ok(x) => self.push(&x.to_le_bytes()),
             Err(_) => self.errors.push(ArgumentError::TooLarge { name, extent: name, got: x }),
         }
-        self.signature.entries.push(Entry::Scalar { name, ty: Type::U32 });
+        self.signature.facts.push(Fact::Scalar { name, ty: Type::U32 });
     }
 
     /// Notes whether an optional argument is there, and returns that.
     pub fn optional(&mut self, present: bool) -> bool {
-        self.signature.entries.push(Entry::Present(present));
+        self.signature.facts.push(Fact::Present(present));
         present
     }
 
@@ -302,98 +250,9 @@ impl Arguments {
     }
 }
 
-/// Hands the parameters out again, in the order they were described, as run-time values.
-pub struct Receiver {
-    entries: std::vec::IntoIter<Entry>,
-    extents: Vec<(&'static str, Dim)>,
-}
-
-impl Receiver {
-    /// For a signature; inside a trace.
-    pub fn new(signature: &Signature) -> Receiver {
-        Receiver { entries: signature.entries.clone().into_iter(), extents: vec![] }
-    }
-
-    #[track_caller]
-    fn parameter<T: Scalar>(&mut self, name: String, pointer: Option<Pointer>) -> T {
-        let at = Location::caller();
-        T::from_handle(with(|t| {
-            t.kernel.params.push(Param { pointer, ..Param::number(name, T::TYPE) });
-            let index = t.kernel.params.len() as u32 - 1;
-            t.record(Op::Param(index), &[], &[T::TYPE], at)[0]
-        }))
-    }
-
-    /// The next parameter, a tensor.
-    #[track_caller]
-    pub fn tensor(&mut self) -> Tensor {
-        let Some(Entry::Tensor { name, dtype, align, modes, read_only }) = self.entries.next() else {
-            panic!("`receive` takes what `describe` gave: expected a tensor");
-        };
-        let address = self.parameter::<U64>(name.into(), Some(Pointer { tensor: name.into(), align }));
-        let mut all = vec![];
-        for (i, (extent, fact, stride)) in modes.into_iter().enumerate() {
-            let known = self.extents.iter().find(|e| e.0 == extent).map(|e| e.1);
-            let dim = match (fact, known) {
-                (ExtentFact::Fixed(n), _) => Dim::from(n),
-                (ExtentFact::Dynamic { divisor }, Some(Dim::Dynamic { value, divisor: known })) => {
-                    Dim::Dynamic { value, divisor: known.max(divisor.into()) }
-                }
-                (ExtentFact::Dynamic { .. }, Some(d)) => d,
-                (ExtentFact::Dynamic { divisor }, None) => {
-                    Dim::Dynamic { value: self.parameter(extent.into(), None), divisor: divisor.into() }
-                }
-            };
-            if known.is_none() {
-                self.extents.push((extent, dim));
-            }
-            let stride = match stride {
-                StrideFact::One => Stride::Static(1),
-                StrideFact::Narrow { divisor } => {
-                    Stride::Narrow { value: self.parameter(format!("{name}_stride{i}"), None), divisor: divisor.into() }
-                }
-                StrideFact::Wide { divisor } => {
-                    Stride::Wide { value: self.parameter(format!("{name}_stride{i}"), None), divisor: divisor.into() }
-                }
-            };
-            all.push(Mode { extent: dim, stride, bound: None });
-        }
-        Tensor { name: name.into(), address, align: align.into(), dtype, modes: all, read_only, is_view: false }
-    }
-
-    #[track_caller]
-    fn scalar<T: Scalar>(&mut self) -> T {
-        match self.entries.next() {
-            Some(Entry::Scalar { name, ty }) if ty == T::TYPE => self.parameter(name.into(), None),
-            _ => panic!("`receive` takes what `describe` gave: expected a scalar of {}", T::TYPE),
-        }
-    }
-
-    /// The next parameter, a float.
-    #[track_caller]
-    pub fn f32(&mut self) -> F32 {
-        self.scalar()
-    }
-
-    /// The next parameter, a signed integer.
-    #[track_caller]
-    pub fn i32(&mut self) -> I32 {
-        self.scalar()
-    }
-
-    /// The next parameter, an unsigned integer.
-    #[track_caller]
-    pub fn usize(&mut self) -> U32 {
-        self.scalar()
-    }
-
-    /// The next parameter, when it is there.
-    pub fn optional<T>(&mut self, get: impl FnOnce(&mut Receiver) -> T) -> Option<T> {
-        match self.entries.next() {
-            Some(Entry::Present(there)) => there.then(|| get(self)),
-            _ => panic!("`receive` takes what `describe` gave: expected an option"),
-        }
-    }
+/// The greatest power of two up to `most`, itself one, that divides `n`; `most` for 0.
+fn divisor(n: usize, most: usize) -> u8 {
+    1 << n.trailing_zeros().min(most.trailing_zeros())
 }
 
 /// The device's side of an argument struct; `#[derive(KernelArgs)]` writes it.

@@ -1,8 +1,10 @@
 //! Kernels: a config, how it is launched, what it does; and the way from there to PTX.
 
-use crate::args::{Arguments, Params, Receiver, Signature};
+use crate::args::{Arguments, Params};
 use crate::argument_error::ArgumentError;
 use crate::options::Tracing;
+use crate::receiver::Receiver;
+use crate::signature::Signature;
 use crate::tma::TensorMap;
 use crate::trace::trace_for;
 use std::time::{Duration, Instant};
@@ -28,6 +30,8 @@ pub struct Launch {
     pub max_registers: Option<usize>,
     /// Blocks that shall fit on a multiprocessor (`.minnctapersm`).
     pub min_blocks: Option<usize>,
+    /// Whose blocks start first when several kernels wait for room: from −5, the most urgent, to 0.
+    pub priority: i32,
 }
 
 impl Launch {
@@ -39,7 +43,16 @@ impl Launch {
     /// A three-dimensional grid of blocks of 128 threads.
     pub fn grid_3d(grid: [usize; 3]) -> Launch {
         let (cluster, max_registers, min_blocks) = (None, None, None);
-        Launch { grid, block: [128, 1, 1], pdl: false, cluster, cooperative: false, max_registers, min_blocks }
+        Launch {
+            grid,
+            block: [128, 1, 1],
+            pdl: false,
+            cluster,
+            cooperative: false,
+            max_registers,
+            min_blocks,
+            priority: 0,
+        }
     }
 
     /// With three-dimensional blocks.
@@ -72,6 +85,11 @@ impl Launch {
         Launch { min_blocks: Some(blocks), ..self }
     }
 
+    /// Before kernels of a higher number, of those that wait for room: −5 to 0.
+    pub fn priority(self, priority: i32) -> Launch {
+        Launch { priority, ..self }
+    }
+
     /// With one-dimensional blocks of `threads`.
     pub fn block(self, threads: usize) -> Launch {
         Launch { block: [threads, 1, 1], ..self }
@@ -96,6 +114,12 @@ pub trait Kernel: Send + Sync {
 
     /// What it does: runs when the kernel is traced.
     fn body(&self, args: Self::Args);
+
+    /// The shell command that runs it on an emulated device, for the errors of a card; `{x}` in it stands for the extents of
+    /// the argument `x`, as in `33x4096`. Without one, the errors advise to run the whole program there.
+    fn command(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Why a kernel could not be compiled.

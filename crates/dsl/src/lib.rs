@@ -54,16 +54,19 @@ pub mod part;
 pub mod pipeline;
 pub mod pointer;
 mod precise;
+mod receiver;
 pub mod reduce;
 mod replay;
 pub mod roles;
 pub mod rounding;
 pub mod schedule;
 pub mod shared;
+mod signature;
 pub mod smem;
 mod software;
 pub mod spin;
 pub mod tensor;
+mod tensor_arg;
 pub mod tensor_map;
 pub mod thread;
 mod tma;
@@ -74,7 +77,7 @@ pub mod warp;
 pub mod warpgroup;
 pub mod wgmma;
 
-pub use args::{Arguments, DeviceId, Extent, Params, Receiver, Signature, TensorArg};
+pub use args::{Arguments, Extent, Params};
 pub use argument_error::ArgumentError;
 pub use atomic::Atomic;
 pub use barrier::{
@@ -103,14 +106,17 @@ pub use packed::{BF16x2, E2M1x2, E4M3x2, E5M2x2, E8M0x2, F16x2, F32x2};
 pub use part::Part;
 pub use pipeline::{Fill, Full, TmaRing};
 pub use pointer::{CachePolicy, Element, Eviction, Order, Pointer};
+pub use receiver::Receiver;
 pub use reduce::{Reduce, RowGroup, row_reduce, warp_reduce};
 pub use roles::{Group, Registers, warp_roles};
 pub use rounding::{Pair, Rounded, Rounding, pair};
 pub use schedule::{AtomicSchedule, TileAt, TileSchedule};
 pub use shared::Shared;
+pub use signature::{Argument, Signature};
 pub use smem::SmemTile;
 pub use spin::{Spin, spin};
 pub use tensor::{Coordinates, Tensor};
+pub use tensor_arg::{DeviceId, TensorArg};
 pub use tensor_map::TensorMapCopy;
 pub use thread::{
     block_idx, block_size, grid_size, lane_idx, launch_dependents, sync_threads, thread_idx, wait_for_upstream,
@@ -178,7 +184,7 @@ pub mod dtypes {
 
 /// What a kernel file imports. Nothing here may be called `Copy`, `Fn`, `Box`, …: a glob hides std's own prelude.
 pub mod prelude {
-    pub use crate::args::{Arguments, DeviceId, Params, TensorArg};
+    pub use crate::args::{Arguments, Params};
     pub use crate::atomic::Atomic;
     pub use crate::barrier::{
         arrive_cluster, arrive_cluster_relaxed, arrive_named, sleep_nanoseconds, sync_cluster, sync_named,
@@ -217,6 +223,7 @@ pub mod prelude {
     pub use crate::smem::SmemTile;
     pub use crate::spin::spin;
     pub use crate::tensor::Tensor;
+    pub use crate::tensor_arg::{DeviceId, TensorArg};
     pub use crate::tensor_map::TensorMapCopy;
     pub use crate::thread::{
         block_idx, block_size, grid_size, lane_idx, launch_dependents, sync_threads, thread_idx, wait_for_upstream,

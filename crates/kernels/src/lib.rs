@@ -7,17 +7,18 @@
 //! | [`gemm`](mod@gemm) | matrix product of bf16 or f16 by Hopper's warpgroup instructions |
 //!
 //! Each folder holds the public call with its formula and errors (`mod.rs`), how it maps onto a chip (`plan.rs`), the
-//! kernel (`kernel.rs`), and the same in plain Rust with float64 inside (`reference.rs`). [`rows`] is what kernels over
-//! rows share, [`compare`] how results are judged, [`random`] the data of tests
-//! and measurements.
+//! kernel (`kernel.rs`), and the same in plain Rust with float64 inside (`reference.rs`). [`gate`] is how a call
+//! finds its kernel, [`rows`] what kernels over rows share, [`catalogue`] lists kernels to compile before anyone calls,
+//! [`compare`] is how results are judged, [`random`] the data of tests and measurements.
 
 // The derive macros name the language by the path that users have: `::warpsmith::dsl`.
 extern crate self as warpsmith;
 #[doc(hidden)]
 pub use warpsmith_dsl as dsl;
 
-mod cache;
+pub mod catalogue;
 pub mod compare;
+pub mod gate;
 pub mod gemm;
 pub mod random;
 pub mod rms_norm;

@@ -1,5 +1,6 @@
 //! What kernels over rows share: how a block's threads cover rows, and the checks of their arguments.
 
+use crate::gate::Refusal;
 use std::fmt;
 use warpsmith_dsl::{ArgumentError, DType, RowGroup, TensorArg, Tv};
 
@@ -36,6 +37,9 @@ const MANY_THREADS: usize = 512;
 /// Accesses of a thread that its registers hold well.
 const MOST: usize = 8;
 
+/// Values of a thread beyond which its registers spill.
+const MOST_VALUES: usize = 64;
+
 impl RowPlan {
     /// For rows of `dim` elements, accessed `vector` at a time (which divides `dim`).
     ///
@@ -67,6 +71,17 @@ impl RowPlan {
             Ok(tv) => Ok(RowPlan { group, tv }),
             Err(_) => refuse("vector", "a divisor of the row's length", vector),
         }
+    }
+
+    /// This plan, and those with other numbers of threads that may be faster for rows of `dim` elements: a thread has one
+    /// access at least, and what it holds fits its registers.
+    pub fn others(&self, dim: usize) -> impl Iterator<Item = RowPlan> {
+        let vector = self.tv.vector();
+        let threads = (0..=10).map(|i| 1 << i).filter(move |t| *t == 1 || *t < 2 * dim.div_ceil(vector));
+        let plans = threads.filter_map(move |t| RowPlan::with_threads(dim, vector, t).ok());
+        let mine = self.clone();
+        let others = plans.filter(move |p| *p != mine && p.tv.values() <= MOST_VALUES);
+        std::iter::once(self.clone()).chain(others)
     }
 
     /// Rows in a block.
@@ -114,6 +129,17 @@ pub fn vector(tensors: &[&TensorArg]) -> usize {
     width.max(1)
 }
 
+/// A call's size: plans are the same for as many rows up to a factor of two.
+pub(crate) fn size(x: &TensorArg) -> u32 {
+    x.dim(0).checked_ilog2().unwrap_or(0)
+}
+
+/// The plan of the kernels that keep a row in a block's registers. `x` and `y` are rows of one length.
+pub(crate) fn in_registers(x: &TensorArg, y: &TensorArg) -> Result<RowPlan, Refusal> {
+    let got = x.dim(1);
+    RowPlan::new(got, vector(&[x, y])).map_err(|_| Refusal::RowLength { argument: "x", most: LONGEST_ROW, got })
+}
+
 /// Checks (rows, dim) tensors of one shape, and returns `dim`.
 pub(crate) fn check(tensors: &[(&'static str, &TensorArg)]) -> Result<usize, ArgumentError> {
     let mut dim = None;
@@ -128,8 +154,8 @@ pub(crate) fn check(tensors: &[(&'static str, &TensorArg)]) -> Result<usize, Arg
         if got != expected {
             return Err(ArgumentError::Disagree { name, extent: "dim", got, other, expected });
         }
-        if got == 0 || got > LONGEST_ROW {
-            let expected = "rows of 1 to 49152 elements".into();
+        if got == 0 {
+            let expected = "rows of at least 1 element".into();
             return Err(ArgumentError::Unexpected { name, expected, got: got.to_string() });
         }
         if got > 1 && t.strides.last() != Some(&1) {
@@ -181,6 +207,22 @@ mod tests {
         }
         assert!(RowPlan::new(LONGEST_ROW + 1, 1).is_err() && RowPlan::new(0, 1).is_err());
         assert!(RowPlan::with_threads(64, 1, 48).is_err());
+    }
+
+    #[test]
+    fn other_plans_cover_the_row_too() {
+        for (dim, vector) in [(1, 1), (8, 8), (100, 4), (4096, 8), (LONGEST_ROW, 4)] {
+            let model = RowPlan::new(dim, vector).unwrap();
+            let all: Vec<RowPlan> = model.others(dim).collect();
+            assert_eq!(all[0], model);
+            for (i, p) in all.iter().enumerate() {
+                assert!(p.tile()[1] >= dim && p.threads() <= 1024 && !all[..i].contains(p), "{dim}: {p}");
+                // Half of the threads would not do with one access each.
+                assert!(p.group.threads_per_row == 1 || p.group.threads_per_row / 2 * vector < dim, "{dim}: {p}");
+            }
+        }
+        // 64 to 512 threads to a row, by 8 values at least and 64 at most each.
+        assert_eq!(RowPlan::new(4096, 8).unwrap().others(4096).count(), 4);
     }
 
     #[test]

@@ -51,6 +51,12 @@ impl Timing {
         self.sorted[self.sorted.len() - 1]
     }
 
+    /// The repetition that so many are at least as fast as: a half is about the median, 0 the fastest, 1 the slowest.
+    pub fn quantile(&self, share: f64) -> Duration {
+        let last = self.sorted.len() - 1;
+        self.sorted[(share.clamp(0.0, 1.0) * last as f64).round() as usize]
+    }
+
     /// How many repetitions there were.
     pub fn repetitions(&self) -> usize {
         self.sorted.len()
@@ -107,7 +113,7 @@ pub fn measure(
 
 /// Bytes of a copy that moves about so many in all, within 1 %: a round number, since the driver does a ragged copy in
 /// several steps, which would make what is beside it look fast.
-fn copied(bytes: u64) -> u64 {
+pub fn copied(bytes: u64) -> u64 {
     let half = (bytes / 2).max(1);
     let unit = (half / 64).max(1).next_power_of_two().clamp(1, 1 << 20);
     ((half + unit / 2) / unit).max(1) * unit
@@ -138,6 +144,8 @@ mod tests {
         assert_eq!(timing(&[1, 2, 4, 9]).median(), Duration::from_micros(3));
         assert_eq!(timing(&[5]).median(), Duration::from_micros(5));
         assert_eq!(timing(&[5, 7]).slowest(), Duration::from_micros(7));
+        let eleven = timing(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!([0.0, 0.1, 0.9, 1.0].map(|q| eleven.quantile(q).as_micros()), [0, 1, 9, 10]);
         assert_eq!(timing(&[10]).bandwidth(1000).round(), 1e8);
     }
 

@@ -1,6 +1,7 @@
 //! What can go wrong on a device, in words.
 
 use crate::driver::DriverVersion;
+use crate::launched::Suspect;
 use crate::report::ToolError;
 use warpsmith_types::Target;
 
@@ -50,15 +51,12 @@ pub enum Error {
         text: String,
     },
     /// A kernel broke the device; nothing runs on it any more in this process.
-    #[error(
-        "the device is lost: {reason}{}; run on the emulated device to see which access it was",
-        suspected(suspects)
-    )]
+    #[error("the device is lost: {reason}{}", suspected(suspects))]
     DeviceLost {
         /// What the driver says.
         reason: String,
-        /// The kernels launched since the last synchronisation, the latest last.
-        suspects: Vec<String>,
+        /// The launches since the last synchronisation, the latest last.
+        suspects: Vec<Suspect>,
     },
     /// The device's memory is used up.
     #[error("out of memory on {device}: `{name}` takes {bytes} bytes, {free} of {total} are free")]
@@ -147,6 +145,53 @@ pub enum Error {
         /// Where the thing lives.
         there: String,
     },
+    /// Page-locked memory of the host is used up.
+    #[error("out of page-locked memory: {bytes} bytes can not be had")]
+    OutOfHostMemory {
+        /// What was asked for.
+        bytes: u64,
+    },
+    /// The thread has no context to take over.
+    #[error("this thread has no current CUDA context: make another library's current first, or use `Device::cuda`")]
+    NoContext,
+    /// Something of another library that can not be used here.
+    #[error("{what} is {got}; expected {expected}")]
+    Foreign {
+        /// What was given.
+        what: String,
+        /// What would be right.
+        expected: String,
+        /// What it is.
+        got: String,
+    },
+    /// Two devices without a link between them.
+    #[error("{here} can not reach the memory of {there}: nothing links them")]
+    NoPeerAccess {
+        /// Who was to reach it.
+        here: String,
+        /// Whose memory.
+        there: String,
+    },
+    /// Something that can not be written down for a graph.
+    #[error("{what} on a stream whose work is being written down for a graph")]
+    Capturing {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// Work that can not be written down as it is.
+    #[error("work was not written down for a graph: {reason}")]
+    Capture {
+        /// What stands against it.
+        reason: String,
+    },
+    /// Bytes that name no memory and no event of another process.
+    #[error("no handle of exported {what}: {reason}")]
+    Handle {
+        /// Memory, or an event.
+        what: &'static str,
+        /// What is wrong with the bytes, or why the driver refuses them.
+        reason: String,
+    },
     /// A time asked of an event that has not been recorded.
     #[error("the time between two events of which one was never recorded")]
     NotRecorded,
@@ -187,16 +232,25 @@ fn visible() -> String {
     }
 }
 
-fn suspected(kernels: &[String]) -> String {
-    match kernels {
+/// Who may have been it, and how to see what it did.
+fn suspected(suspects: &[Suspect]) -> String {
+    let mut text = match suspects {
         [] => String::new(),
-        [one] => format!(", in kernel `{one}`"),
-        many => format!(", in one of the kernels {} (the latest last)", quoted(many)),
+        [one] => format!(", in kernel {one}"),
+        many => many.iter().fold(", in one of these kernels (the latest last):".into(), |t, s| format!("{t}\n  {s}")),
+    };
+    text.push_str("\nAn emulated device says which access it was: ");
+    let mut commands: Vec<&str> = suspects.iter().filter_map(|s| s.command.as_deref()).collect();
+    commands.dedup();
+    // What the command line does not run, the program itself does.
+    if commands.is_empty() || suspects.iter().any(|s| s.command.is_none()) {
+        commands.push("run this program with WARPSMITH_DEVICE=emulated");
     }
-}
-
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+    text.push_str(&commands.join(", "));
+    if suspects.len() > 1 {
+        text.push_str("\nWARPSMITH_SYNC=1 waits for each launch, and so tells which kernel it was.");
+    }
+    text
 }
 
 #[cfg(test)]
@@ -205,13 +259,33 @@ mod tests {
 
     #[test]
     fn a_lost_device_names_its_suspects() {
-        let lost = |suspects: &[&str]| Error::DeviceLost {
-            reason: "an illegal memory access was encountered".into(),
-            suspects: suspects.iter().map(|s| s.to_string()).collect(),
+        let suspect =
+            |kernel: &str| Suspect { kernel: kernel.into(), operator: None, arguments: vec![], command: None };
+        let softmax = Suspect {
+            operator: Some("Softmax".into()),
+            arguments: vec![("x".into(), "f32 (3, 8) at 0x100".into()), ("eps".into(), "0.5".into())],
+            command: Some("warpsmith run softmax".into()),
+            ..suspect("softmax_f32_8")
         };
-        assert!(lost(&["softmax"]).to_string().contains("encountered, in kernel `softmax`; run on the emulated"));
-        assert!(lost(&["a", "b"]).to_string().contains("in one of the kernels `a`, `b` (the latest last);"));
-        assert!(lost(&[]).to_string().contains("encountered; run"));
+        let lost = |suspects: &[Suspect]| {
+            let reason = "an illegal memory access was encountered".into();
+            Error::DeviceLost { reason, suspects: suspects.to_vec() }.to_string()
+        };
+        assert_eq!(
+            lost(std::slice::from_ref(&softmax)),
+            "the device is lost: an illegal memory access was encountered, in kernel `softmax_f32_8` of Softmax with \
+             x: f32 (3, 8) at 0x100, eps: 0.5\n\
+             An emulated device says which access it was: warpsmith run softmax"
+        );
+        assert_eq!(
+            lost(&[softmax, suspect("b")]),
+            "the device is lost: an illegal memory access was encountered, in one of these kernels (the latest last):\n  \
+             `softmax_f32_8` of Softmax with x: f32 (3, 8) at 0x100, eps: 0.5\n  `b`\n\
+             An emulated device says which access it was: warpsmith run softmax, run this program with \
+             WARPSMITH_DEVICE=emulated\n\
+             WARPSMITH_SYNC=1 waits for each launch, and so tells which kernel it was."
+        );
+        assert!(lost(&[]).contains("encountered\nAn emulated device"));
     }
 
     #[test]

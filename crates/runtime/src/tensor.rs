@@ -13,10 +13,11 @@ pub struct Tensor {
 }
 
 impl From<DeviceId> for warpsmith_dsl::DeviceId {
-    /// One number for both kinds: emulated devices have the top bit set.
+    /// One number for all kinds: emulated devices have the top bit set, other libraries' contexts the one below it.
     fn from(id: DeviceId) -> Self {
         match id {
             DeviceId::Cuda(n) => warpsmith_dsl::DeviceId(n),
+            DeviceId::Context(n) => warpsmith_dsl::DeviceId(n | 1 << 30),
             DeviceId::Emulated(n) => warpsmith_dsl::DeviceId(n | 1 << 31),
         }
     }

@@ -6,7 +6,9 @@ mod report;
 mod values;
 mod watched;
 
+use crate::commands::parse_chip;
 use crate::failure::Failure;
+use crate::output;
 use crate::tensor_file;
 use argument::Argument;
 use clap::Args;
@@ -152,11 +154,6 @@ fn parse_output(text: &str) -> Result<(String, PathBuf), String> {
     parts.ok_or_else(|| format!("`{text}` is not NAME=FILE, like y=y.npy"))
 }
 
-fn parse_chip(text: &str) -> Result<Chip, String> {
-    let names: Vec<&str> = Chip::ALL.iter().map(|c| c.name).collect();
-    Chip::by_name(text).ok_or_else(|| format!("there is no chip `{text}`; there are {}", names.join(", ")))
-}
-
 /// Runs the kernel and reports. The exit code is 3 when the sanitizer found an error.
 pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     let read = |error| Failure::Read { path: args.file.clone(), error };
@@ -226,12 +223,7 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
         tensors: placed.tensors.iter().map(|t| read_back(t, &system, args)).collect::<Result<_, _>>()?,
         findings: findings.iter().map(|f| FindingReport::new(f, &args.file)).collect(),
     };
-    if args.json {
-        let text = serde_json::to_string_pretty(&report).map_err(|e| Failure::Option(e.to_string()))?;
-        println!("{text}");
-    } else {
-        println!("{report}");
-    }
+    output::print_report(&report, args.json)?;
     Ok(if failed { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 

@@ -7,6 +7,7 @@ mod source;
 use crate::commands::InspectArgs;
 use crate::failure::Failure;
 use crate::operator::{Operator, RowOperator};
+use crate::output;
 use listing::Lines;
 use resources::Resources;
 use std::process::ExitCode;
@@ -23,23 +24,23 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<ExitCode, Failure> {
     let ptx = compiled.module.to_string();
     let lines = if args.source { Some(Lines::of(&compiled)?) } else { None };
     if args.ir {
-        print!("{}", listing::ir(&compiled.program.to_string(), args.source));
+        output::print(listing::ir(&compiled.program.to_string(), args.source))?;
     }
     if args.ptx || !(args.ir || args.sass || args.resources) {
-        print!("{}", listing::ptx(&ptx, lines.as_ref()));
+        output::print(listing::ptx(&ptx, lines.as_ref()))?;
     }
     if args.sass || args.resources {
         let cubin = Assembler::find()?.assemble(&ptx, args.target)?;
         if args.sass {
             let code = machine_code(&cubin, &compiled.entry)?;
-            print!("{}", listing::sass(&code, args.target, lines.as_ref()));
+            output::print(listing::sass(&code, args.target, lines.as_ref()))?;
         }
         if args.resources {
             let code = match machine_code(&cubin, &compiled.entry) {
                 Err(Failure::Tool(missing @ ToolError::Missing { .. })) => Err(missing),
                 other => Ok(other?),
             };
-            print!("{}", Resources { compiled: &compiled, cubin: &cubin, code });
+            output::print(Resources { compiled: &compiled, cubin: &cubin, code })?;
         }
     }
     Ok(ExitCode::SUCCESS)

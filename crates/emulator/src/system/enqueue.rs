@@ -102,6 +102,11 @@ impl System {
         self.results.get(ticket.0).map_or(&[], Vec::as_slice)
     }
 
+    /// The same, taken out: what has been read is kept until then.
+    pub fn take_result(&mut self, ticket: Ticket) -> Vec<u8> {
+        self.results.get_mut(ticket.0).map(std::mem::take).unwrap_or_default()
+    }
+
     fn push(&mut self, queue: usize, operation: Operation) {
         if let Some(queue) = self.queues.get_mut(queue) {
             queue.operations.push(operation);

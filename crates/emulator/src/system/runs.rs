@@ -1,9 +1,10 @@
 //! Running what is enqueued.
 
-use super::System;
+use super::{Device, System};
 use crate::Error;
-use crate::machine::{self, Operation, Options, Outcome, Queue, Setting};
+use crate::machine::{self, Launch, Operation, Options, Outcome, Queue, Setting};
 use crate::memory::{DevicePointer, Owner};
+use crate::program::Program;
 
 impl System {
     /// Runs all that is enqueued, to its end: launches of different streams at the same time, one scheduler for all.
@@ -78,6 +79,11 @@ impl System {
             }
         }
         Ok(all)
+    }
+
+    /// Whether a device can run a launch: the error that a run of it would give.
+    pub fn check_launch(&self, device: Device, program: &Program, launch: &Launch) -> Result<(), Error> {
+        machine::check(program, launch, self.chip_of(device)?)
     }
 
     /// Whether an operation can be.

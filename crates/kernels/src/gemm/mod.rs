@@ -11,12 +11,12 @@ pub mod reference;
 pub use kernel::{Gemm, GemmArgs, GemmParams};
 pub use plan::GemmPlan;
 
-use crate::cache::Configs;
+use crate::gate::Candidate;
 use warpsmith_dsl::{ArgumentError, TensorArg};
-use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Stream};
 use warpsmith_types::Chip;
 
-static KERNELS: Configs<Gemm> = Configs::new();
+pub(crate) static GEMM: Kernels<Gemm> = Kernels::new();
 
 /// Launches `c = a · bᵀ` on a stream.
 ///
@@ -24,7 +24,9 @@ static KERNELS: Configs<Gemm> = Configs::new();
 /// [`LaunchError`] names the argument that is not right: a rank other than 2, extents that differ, a dtype other than bf16
 /// and f16, rows that are not aligned to 16 bytes, an `n` that is no multiple of 8, a device that is not Hopper.
 pub fn gemm(a: &TensorArg, b: &TensorArg, c: &mut TensorArg, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
-    bind(a, b, c, stream.device())?.launch(stream)
+    plan::check_extents(a, b, c)?;
+    let args = GemmArgs { a, b, c };
+    GEMM.launch(&args, 0, stream, || Gemm::plan(args.a, args.b, args.c, stream.device().chip()))
 }
 
 /// Checks the arguments and compiles the kernel that [`gemm`] takes for them, without launching it.
@@ -33,7 +35,7 @@ pub fn gemm(a: &TensorArg, b: &TensorArg, c: &mut TensorArg, stream: &Stream) ->
 /// As [`gemm`].
 pub fn bind(a: &TensorArg, b: &TensorArg, c: &mut TensorArg, device: &Device) -> Result<Bound, LaunchError> {
     let kernel = Gemm::plan(a, b, c, device.chip())?;
-    KERNELS.get(kernel).bind(&GemmArgs { a, b, c }, device)
+    GEMM.bind(kernel, &GemmArgs { a, b, c }, device)
 }
 
 /// The kernel that [`gemm`] takes for these arguments on a chip.
@@ -42,4 +44,17 @@ pub fn bind(a: &TensorArg, b: &TensorArg, c: &mut TensorArg, device: &Device) ->
 /// As [`gemm`].
 pub fn plan(a: &TensorArg, b: &TensorArg, c: &TensorArg, chip: &Chip) -> Result<Gemm, ArgumentError> {
     Gemm::plan(a, b, c, chip)
+}
+
+/// What each implementation says of these arguments on a chip: the first that takes them is the one that [`gemm`] runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take them.
+pub fn candidates(
+    a: &TensorArg,
+    b: &TensorArg,
+    c: &TensorArg,
+    chip: &Chip,
+) -> Result<Vec<Candidate<Gemm>>, ArgumentError> {
+    Gemm::candidates(a, b, c, chip)
 }

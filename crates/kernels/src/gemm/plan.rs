@@ -1,7 +1,9 @@
 //! How it maps onto the chip, and which arguments it takes.
 
 use super::Gemm;
-use warpsmith_dsl::{ArgumentError, DType, TensorArg};
+use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates, choose};
+use std::fmt;
+use warpsmith_dsl::{ArgumentError, DType, Target, TensorArg};
 use warpsmith_types::Chip;
 
 /// How a GEMM maps onto the chip.
@@ -40,34 +42,87 @@ impl GemmPlan {
     }
 }
 
+impl fmt::Display for GemmPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([m, n, k], stages, band) = (self.tile, self.stages, self.band);
+        write!(f, "tiles of {m} × {n} × {k}, {stages} stages, {} consumer warpgroups, ", self.consumers())?;
+        write!(f, "bands of {band} tiles, up to {} blocks", self.blocks)
+    }
+}
+
+/// The operator: `a`, `b` and `c`.
+struct Ways;
+
+impl Operator for Ways {
+    type Arguments<'a> = [&'a TensorArg; 3];
+    type Plan = Gemm;
+    const GENERAL: Implementation<Ways> = Implementation {
+        name: "warpgroups",
+        what: "persistent tiles that TMA loads and stores, multiplied by Hopper's warpgroup instructions",
+        supports: |[a, b, c], chip| Gemm::by_warpgroups([("a", a), ("b", b), ("c", c)], chip),
+    };
+}
+
 impl Gemm {
     pub(super) fn plan(a: &TensorArg, b: &TensorArg, c: &TensorArg, chip: &Chip) -> Result<Gemm, ArgumentError> {
-        let dtype = a.dtype;
-        for (name, t) in [("a", a), ("b", b), ("c", c)] {
-            let unexpected = |expected: String, got: String| Err(ArgumentError::Unexpected { name, expected, got });
-            if t.shape.len() != 2 || t.strides.len() != 2 {
-                let modes = if name == "c" { "m, n" } else { "rows, k" }.into();
-                return Err(ArgumentError::Rank { name, expected: 2, modes, shape: t.shape.clone() });
-            }
-            if !matches!(t.dtype, DType::BF16 | DType::F16) || t.dtype != dtype {
-                return unexpected("bf16 or f16, the same for all".into(), t.dtype.to_string());
-            }
-            if !t.address.is_multiple_of(16) || !t.strides[0].is_multiple_of(8) {
-                let got = format!("address {:#x}, row stride {}", t.address, t.strides[0]);
-                return unexpected("rows aligned to 16 bytes".into(), got);
-            }
-            // TMA stores whole groups of 16 bytes: what lies behind a shorter row's end would be overwritten.
-            if name == "c" && !t.shape[1].is_multiple_of(8) {
-                return unexpected("rows of a multiple of 8 elements".into(), format!("{}", t.shape[1]));
-            }
-            if t.shape.contains(&0) {
-                return unexpected("extents of at least 1".into(), format!("{:?}", t.shape));
-            }
-        }
-        if chip.target != warpsmith_dsl::Target::SM_90A {
-            let (expected, got) = ("a device of sm_90a".into(), chip.target.to_string());
-            return Err(ArgumentError::Unexpected { name: "device", expected, got });
-        }
-        Ok(Gemm { dtype, plan: GemmPlan::new(chip) })
+        check([("a", a), ("b", b), ("c", c)])?;
+        Ok(choose::<Ways>(&[a, b, c], chip)?)
     }
+
+    pub(super) fn candidates(
+        a: &TensorArg,
+        b: &TensorArg,
+        c: &TensorArg,
+        chip: &Chip,
+    ) -> Result<Vec<Candidate<Gemm>>, ArgumentError> {
+        check([("a", a), ("b", b), ("c", c)])?;
+        Ok(candidates::<Ways>(&[a, b, c], chip))
+    }
+
+    fn by_warpgroups(tensors: [(&'static str, &TensorArg); 3], chip: &Chip) -> Result<Gemm, Refusal> {
+        if chip.target != Target::SM_90A {
+            return Err(Refusal::Target { needed: Target::SM_90A, got: chip.target });
+        }
+        for (argument, t) in tensors {
+            let stride = t.strides.first().copied().unwrap_or(0);
+            if !t.address.is_multiple_of(16) || !stride.is_multiple_of(8) {
+                return Err(Refusal::RowAlignment { argument, bytes: 16, address: t.address, stride });
+            }
+        }
+        let [(_, a), _, (argument, c)] = tensors;
+        // TMA stores whole groups of 16 bytes: what lies behind a shorter row's end would be overwritten.
+        if !c.dim(1).is_multiple_of(8) {
+            return Err(Refusal::RowMultiple { argument, factor: 8, got: c.dim(1) });
+        }
+        Ok(Gemm { dtype: a.dtype, plan: GemmPlan::new(chip) })
+    }
+}
+
+/// Refuses what is no product of bf16 or f16 matrices.
+fn check(tensors: [(&'static str, &TensorArg); 3]) -> Result<(), ArgumentError> {
+    let dtype = tensors[0].1.dtype;
+    for (name, t) in tensors {
+        let unexpected =
+            |expected: &str, got: String| Err(ArgumentError::Unexpected { name, expected: expected.into(), got });
+        if t.shape.len() != 2 || t.strides.len() != 2 {
+            let modes = if name == "c" { "m, n" } else { "rows, k" }.into();
+            return Err(ArgumentError::Rank { name, expected: 2, modes, shape: t.shape.clone() });
+        }
+        if !matches!(t.dtype, DType::BF16 | DType::F16) || t.dtype != dtype {
+            return unexpected("bf16 or f16, the same for all", t.dtype.to_string());
+        }
+    }
+    let [(_, a), (_, b), (_, c)] = tensors;
+    check_extents(a, b, c)
+}
+
+/// What no signature says of extents: which of them are 0.
+pub(super) fn check_extents(a: &TensorArg, b: &TensorArg, c: &TensorArg) -> Result<(), ArgumentError> {
+    for (name, t) in [("a", a), ("b", b), ("c", c)] {
+        if t.shape.contains(&0) {
+            let (expected, got) = ("extents of at least 1".into(), format!("{:?}", t.shape));
+            return Err(ArgumentError::Unexpected { name, expected, got });
+        }
+    }
+    Ok(())
 }

@@ -65,4 +65,12 @@ impl Kernel for RmsNorm {
         mine(&a.y).store(y.to(self.output));
         launch_dependents();
     }
+
+    fn command(&self) -> Option<String> {
+        // The command line gives all tensors one dtype, and always a weight.
+        let alike = self.input == self.output && self.weight == Some(self.input);
+        alike.then(|| {
+            format!("warpsmith run rms_norm --random {{x}} --dtype {} --eps {{eps}} --device emulated", self.input)
+        })
+    }
 }

@@ -13,11 +13,14 @@ pub mod reference;
 
 pub use kernel::{RmsNorm, RmsNormArgs, RmsNormParams};
 
-use crate::cache::Configs;
+use crate::gate::Candidate;
+use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
-use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::tuning::Tuned;
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_types::Chip;
 
-static KERNELS: Configs<RmsNorm> = Configs::new();
+pub(crate) static RMS_NORM: Kernels<RmsNorm> = Kernels::with_plans();
 
 /// Launches RMS normalisation of `x` into `y` on a stream; without `weight`, it is 1.
 ///
@@ -31,7 +34,9 @@ pub fn rms_norm(
     eps: f32,
     stream: &Stream,
 ) -> Result<LaunchOutcome, LaunchError> {
-    bind(x, weight, y, eps, stream.device())?.launch(stream)
+    plan::check_eps(eps)?;
+    let args = RmsNormArgs { x, weight, y, eps };
+    RMS_NORM.launch(&args, size(args.x), stream, || RmsNorm::plan(args.x, args.weight, args.y, args.eps))
 }
 
 /// Checks the arguments and compiles the kernel that [`rms_norm`] takes for them, without launching it.
@@ -60,13 +65,44 @@ pub fn bind_plan(
     eps: f32,
     device: &Device,
 ) -> Result<Bound, LaunchError> {
-    KERNELS.get(kernel).bind(&RmsNormArgs { x, weight, y, eps }, device)
+    RMS_NORM.bind(kernel, &RmsNormArgs { x, weight, y, eps }, device)
 }
 
-/// The kernel that [`rms_norm`] takes for these arguments.
+/// Measures the plans for calls like this one, and has [`rms_norm`] take the fastest for them in this process, as
+/// [`Kernels::tune`] says. `y` is written as by the call; on an emulated device nothing is run.
+///
+/// # Errors
+/// As [`rms_norm`], or when the device breaks.
+pub fn tune(
+    x: &TensorArg,
+    weight: Option<&TensorArg>,
+    y: &mut TensorArg,
+    eps: f32,
+    device: &Device,
+) -> Result<Tuned<RmsNorm>, LaunchError> {
+    let model = RmsNorm::plan(x, weight, y, eps)?;
+    let size = size(x);
+    RMS_NORM.tune(model, &RmsNormArgs { x, weight, y, eps }, size, device)
+}
+
+/// The kernel that [`rms_norm`] takes for these arguments, where nothing was tuned.
 ///
 /// # Errors
 /// As [`rms_norm`].
 pub fn plan(x: &TensorArg, weight: Option<&TensorArg>, y: &TensorArg, eps: f32) -> Result<RmsNorm, ArgumentError> {
     RmsNorm::plan(x, weight, y, eps)
+}
+
+/// What each implementation says of these arguments on a chip: the first that takes them is the one that [`rms_norm`] runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take them.
+pub fn candidates(
+    x: &TensorArg,
+    weight: Option<&TensorArg>,
+    y: &TensorArg,
+    eps: f32,
+    chip: &Chip,
+) -> Result<Vec<Candidate<RmsNorm>>, ArgumentError> {
+    RmsNorm::candidates(x, weight, y, eps, chip)
 }

@@ -12,11 +12,14 @@ pub mod reference;
 
 pub use kernel::{Softmax, SoftmaxArgs, SoftmaxParams};
 
-use crate::cache::Configs;
+use crate::gate::Candidate;
+use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
-use warpsmith_runtime::{Bound, Device, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::tuning::Tuned;
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_types::Chip;
 
-static KERNELS: Configs<Softmax> = Configs::new();
+pub(crate) static SOFTMAX: Kernels<Softmax> = Kernels::with_plans();
 
 /// Launches softmax of `x` into `y` on a stream.
 ///
@@ -39,7 +42,8 @@ static KERNELS: Configs<Softmax> = Configs::new();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn softmax(x: &TensorArg, y: &mut TensorArg, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
-    bind(x, y, stream.device())?.launch(stream)
+    let args = SoftmaxArgs { x, y };
+    SOFTMAX.launch(&args, size(args.x), stream, || Softmax::plan(args.x, args.y))
 }
 
 /// Checks the arguments and compiles the kernel that [`softmax`] takes for them, without launching it.
@@ -55,13 +59,32 @@ pub fn bind(x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Bound, 
 /// # Errors
 /// As [`softmax`].
 pub fn bind_plan(kernel: Softmax, x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Bound, LaunchError> {
-    KERNELS.get(kernel).bind(&SoftmaxArgs { x, y }, device)
+    SOFTMAX.bind(kernel, &SoftmaxArgs { x, y }, device)
 }
 
-/// The kernel that [`softmax`] takes for these arguments.
+/// Measures the plans for calls like this one, and has [`softmax`] take the fastest for them in this process, as
+/// [`Kernels::tune`] says. `y` is written as by the call; on an emulated device nothing is run.
+///
+/// # Errors
+/// As [`softmax`], or when the device breaks.
+pub fn tune(x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Tuned<Softmax>, LaunchError> {
+    let model = Softmax::plan(x, y)?;
+    let size = size(x);
+    SOFTMAX.tune(model, &SoftmaxArgs { x, y }, size, device)
+}
+
+/// The kernel that [`softmax`] takes for these arguments, where nothing was tuned.
 ///
 /// # Errors
 /// As [`softmax`].
 pub fn plan(x: &TensorArg, y: &TensorArg) -> Result<Softmax, ArgumentError> {
     Softmax::plan(x, y)
+}
+
+/// What each implementation says of these arguments on a chip: the first that takes them is the one that [`softmax`] runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take them.
+pub fn candidates(x: &TensorArg, y: &TensorArg, chip: &Chip) -> Result<Vec<Candidate<Softmax>>, ArgumentError> {
+    Softmax::candidates(x, y, chip)
 }

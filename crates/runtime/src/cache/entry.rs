@@ -13,7 +13,7 @@ pub struct Code {
 
 /// Why bytes are no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Damaged {
+pub(crate) enum Damaged {
     #[error("the entry was cut off; the kernel is assembled anew")]
     Short,
     #[error("this is no entry of this version, or another key's; the kernel is assembled anew")]
@@ -28,7 +28,7 @@ const HEAD: usize = 8 + 32 + 8;
 const CHECKSUM: usize = 32;
 
 impl Code {
-    pub(super) fn to_bytes(&self, key: &Key) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self, key: &Key) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD + self.log.len() + self.cubin.len() + CHECKSUM);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&key.0);
@@ -40,7 +40,7 @@ impl Code {
         bytes
     }
 
-    pub(super) fn from_bytes(key: &Key, bytes: &[u8]) -> Result<Code, Damaged> {
+    pub(crate) fn from_bytes(key: &Key, bytes: &[u8]) -> Result<Code, Damaged> {
         if bytes.len() < HEAD + CHECKSUM {
             return Err(Damaged::Short);
         }

@@ -23,7 +23,7 @@ const LEFT: u64 = 80;
 const LOOK: u64 = 20;
 
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     /// Bytes that all entries may take.
     room: u64,
@@ -32,7 +32,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    pub(super) fn open(path: PathBuf, room: u64) -> io::Result<Folder> {
+    pub(crate) fn open(path: PathBuf, room: u64) -> io::Result<Folder> {
         make(&path)?;
         owned(&path)?;
         make(&path.join("locks"))?;
@@ -40,11 +40,11 @@ impl Folder {
         Ok(Folder { path, room, written: AtomicU64::new(room) })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn entry_path(&self, key: &Key) -> PathBuf {
+    pub(crate) fn entry_path(&self, key: &Key) -> PathBuf {
         let name = key.to_string();
         self.path.join(&name[..2]).join(&name[2..])
     }
@@ -55,13 +55,13 @@ impl Folder {
 
     /// Waits for the lock that the key has with some others. Never held while waiting for another.
     pub(super) fn lock(&self, key: &Key) -> io::Result<File> {
-        let file = private().create(true).truncate(false).write(true).open(self.lock_path(key))?;
+        let file = mode_of(0o600).create(true).truncate(false).write(true).open(self.lock_path(key))?;
         file.lock()?;
         Ok(file)
     }
 
     /// An entry's bytes, if there is one.
-    pub(super) fn read(&self, key: &Key) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) fn read(&self, key: &Key) -> io::Result<Option<Vec<u8>>> {
         let mut file = match File::open(self.entry_path(key)) {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -79,22 +79,10 @@ impl Folder {
     }
 
     /// Writes an entry so that it is there whole or not at all.
-    pub(super) fn write(&self, key: &Key, bytes: &[u8]) -> io::Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
+    pub(crate) fn write(&self, key: &Key, bytes: &[u8]) -> io::Result<()> {
         let path = self.entry_path(key);
-        let folder = path.parent().unwrap_or(&self.path);
-        make(folder)?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let temporary = folder.join(format!("tmp-{}-{number}", std::process::id()));
-        let written = private().create_new(true).write(true).open(&temporary).and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&temporary, &path)
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-            return written;
-        }
+        make(path.parent().unwrap_or(&self.path))?;
+        write_whole(&path, bytes, 0o600)?;
         let size = bytes.len() as u64;
         let before = self.written.fetch_add(size, Ordering::Relaxed);
         if before + size > self.room / 100 * LOOK {
@@ -104,7 +92,7 @@ impl Folder {
         Ok(())
     }
 
-    pub(super) fn remove(&self, key: &Key) {
+    pub(crate) fn remove(&self, key: &Key) {
         let _ = fs::remove_file(self.entry_path(key));
     }
 
@@ -114,7 +102,8 @@ impl Folder {
         let mut entries = vec![];
         let now = SystemTime::now();
         for folder in fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            if folder.file_name() == "locks" {
+            // Those of entries have two letters; there are others.
+            if folder.file_name().len() != 2 {
                 continue;
             }
             for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
@@ -145,6 +134,22 @@ impl Folder {
     }
 }
 
+/// Writes a file so that it is there whole or not at all.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let temporary = path.with_file_name(format!("tmp-{}-{number}", std::process::id()));
+    let written = mode_of(mode).create_new(true).write(true).open(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
 /// Makes a folder for its owner alone, and those around it.
 fn make(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
@@ -154,11 +159,13 @@ fn make(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Files for their owner alone.
-fn private() -> OpenOptions {
+/// How files of a mode are opened.
+fn mode_of(mode: u32) -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
     options
 }
 

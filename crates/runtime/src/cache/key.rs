@@ -8,7 +8,7 @@ const VERSION: u32 = 1;
 
 /// The hash of all that an entry depends on: PTX, kernel, target, options, the assembler's identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key(pub(super) [u8; 32]);
+pub struct Key(pub(crate) [u8; 32]);
 
 impl Key {
     /// Of PTX for a target. `assembler` is its name and release; `options` all that changes its code. Without `lines`,

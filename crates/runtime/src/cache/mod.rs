@@ -20,7 +20,8 @@ mod lock;
 pub use entry::Code;
 pub use key::{Key, without_lines};
 
-use folder::Folder;
+pub(crate) use folder::{Folder, write_whole};
+
 use lock::Locks;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,6 +70,8 @@ const MOST_TROUBLES: usize = 16;
 pub enum Source {
     /// From disk.
     Disk,
+    /// From a bundle.
+    Bundle,
     /// Assembled now.
     Assembled,
 }

@@ -1,12 +1,15 @@
 //! Memory of a device.
 
+use super::Device;
+use super::backend::{Mapping, StreamHandle};
+use super::info::{Counted, Kind};
 use super::stream::Stream;
-use super::{Device, backend::StreamHandle};
+use crate::counters;
 use crate::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory of a device, given back when dropped. Its bytes are uninitialised until written.
+/// Memory of a device, given back when dropped; another library's is left alone. Its bytes are uninitialised until written.
 ///
 /// Copies between host and device run in the order of the default stream, which waits for the streams that
 /// [`Device::create_stream`] makes, and are done on return.
@@ -16,6 +19,24 @@ pub struct Buffer {
     len: usize,
     name: Box<str>,
     id: u64,
+    origin: Origin,
+    _counted: Option<Counted>,
+}
+
+/// Where memory comes from, and so how it is given back.
+pub(super) enum Origin {
+    /// From the device.
+    Allocated,
+    /// From the pool, in the order of that stream.
+    Ordered(Stream),
+    /// From the device, on pages of its own.
+    Shareable(Mapping),
+    /// From another library, which keeps it.
+    Foreign,
+    /// From another process, opened at that address.
+    Imported(u64),
+    /// From another process, mapped.
+    ImportedMapping(Mapping),
 }
 
 impl Device {
@@ -24,11 +45,8 @@ impl Device {
     /// # Errors
     /// When the memory is used up.
     pub fn allocate(&self, bytes: usize, name: &str) -> Result<Buffer, Error> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let address = self.backend().allocate(bytes, name)?;
-        self.shared.usage.add(bytes);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Buffer { device: self.clone(), address, len: bytes, name: name.into(), id })
+        Ok(Buffer::new(self, address, bytes, name, Origin::Allocated))
     }
 
     /// Allocates memory and copies bytes into it.
@@ -43,12 +61,34 @@ impl Device {
 }
 
 impl Buffer {
+    pub(super) fn new(device: &Device, address: u64, len: usize, name: &str, origin: Origin) -> Buffer {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let kind = match origin {
+            Origin::Allocated | Origin::Ordered(_) | Origin::Shareable(_) => Some(Kind::Buffer),
+            Origin::Imported(_) | Origin::ImportedMapping(_) => Some(Kind::Imported),
+            Origin::Foreign => None,
+        };
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let counted = kind.map(|kind| Counted::new(device, kind, len));
+        let buffer = Buffer { device: device.clone(), address, len, name: name.into(), id, origin, _counted: counted };
+        if buffer.counts() {
+            counters::ALLOCATED.add(len as u64);
+        }
+        buffer
+    }
+
+    /// Whether it has memory of its own.
+    fn counts(&self) -> bool {
+        matches!(self.origin, Origin::Allocated | Origin::Ordered(_) | Origin::Shareable(_))
+    }
+
     /// Where it lives.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Its address on the device, aligned to 256 bytes. A view is an address within it, aligned or not.
+    /// Its address on the device, aligned to 256 bytes unless it is another library's. A view is an address within it,
+    /// aligned or not.
     pub fn address(&self) -> u64 {
         self.address
     }
@@ -149,28 +189,40 @@ impl Buffer {
         self.device.backend().fill(self.address, byte, self.len, stream.handle())
     }
 
-    /// Copies all of `from` to its start, in the stream's order.
+    /// Copies all of `from` to its start, in the stream's order. The two may be of two devices; then the stream is one of
+    /// either.
     ///
     /// # Errors
-    /// When `from` is larger, or another device's, or the stream is.
+    /// When `from` is larger, the stream is a third device's, or nothing goes between the two devices.
     pub fn copy_from(&self, from: &Buffer, stream: &Stream) -> Result<(), Error> {
-        self.on(stream)?;
-        if from.device != self.device {
+        if *stream.device() != from.device {
+            self.on(stream)?;
+        }
+        if !self.device.meets(&from.device) {
             return Err(self.device.other(&format!("buffer `{}`", from.name), &from.device));
         }
         let to = self.range("copy", 0, from.len)?;
         if from.is_empty() {
             return Ok(());
         }
-        self.device.backend().copy(to, from.address, from.len, stream.handle())
+        let backend = stream.device().backend();
+        if from.device == self.device {
+            return backend.copy(to, from.address, from.len, stream.handle());
+        }
+        let (there, here) = (self.device.backend(), from.device.backend());
+        backend.copy_between((there, to), (here, from.address), from.len, stream.handle())
     }
 
     fn on(&self, stream: &Stream) -> Result<(), Error> {
         if *stream.device() == self.device { Ok(()) } else { Err(self.device.other("the stream", stream.device())) }
     }
 
+    pub(super) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
     /// The address of those bytes, when they are within the buffer.
-    fn range(&self, what: &'static str, offset: usize, bytes: usize) -> Result<u64, Error> {
+    pub(super) fn range(&self, what: &'static str, offset: usize, bytes: usize) -> Result<u64, Error> {
         match offset.checked_add(bytes) {
             Some(end) if end <= self.len => Ok(self.address + offset as u64),
             _ => Err(Error::OutOfRange { what, name: self.name.to_string(), offset, bytes, len: self.len }),
@@ -180,8 +232,17 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.device.backend().free(self.address);
-        self.device.shared.usage.remove(self.len);
+        let backend = self.device.backend();
+        match &self.origin {
+            Origin::Allocated => backend.free(self.address),
+            Origin::Ordered(stream) => backend.free_ordered(self.address, stream.handle()),
+            Origin::Shareable(mapping) | Origin::ImportedMapping(mapping) => backend.unmap(*mapping),
+            Origin::Imported(address) => backend.close(*address),
+            Origin::Foreign => {}
+        }
+        if self.counts() {
+            counters::FREED.add(self.len as u64);
+        }
     }
 }
 

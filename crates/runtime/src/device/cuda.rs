@@ -1,14 +1,18 @@
 //! A CUDA card.
 
 use super::assembler::Assembler;
-use super::backend::{Backend, EventHandle, GraphHandle, Kernel, Loaded, StreamHandle};
+use super::backend::{Backend, EventHandle, GraphHandle, IPC_BYTES, Kernel, Loaded, Mapping, PoolUse, StreamHandle};
 use super::function::{LaunchOutcome, Ptx};
 use super::info::{DeviceId, DeviceInfo};
+use super::pinned::{Direction, Moving, PinnedBytes};
 use super::shape::{KernelLimits, LaunchShape, ptx_runs_on};
+use super::share::Exported;
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
+use crate::bundle::Bundle;
 use crate::cache::{Cache, Code, Key, Source};
-use crate::driver::{self, Context, Properties, driver};
+use crate::driver::{self, Context, PinnedMemory, PinnedTransfer, Properties, driver};
 use crate::error::Error;
+use crate::launched::{Description, Launched};
 use crate::report::{CompileReport, Spills};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,9 +25,9 @@ pub(super) struct Cuda {
 
 /// Starts using a card.
 pub(super) fn open(ordinal: u32) -> Result<(Cuda, DeviceInfo), Error> {
-    let context = Arc::new(Context::open(ordinal)?);
+    let context = Context::open(ordinal)?;
     let info = describe(ordinal, &context.properties)?;
-    Ok((Cuda { context }, info))
+    Ok((Cuda::new(context), info))
 }
 
 /// What a card is, without using it.
@@ -51,6 +55,51 @@ impl Backend for Cuda {
         self.context.free(address);
     }
 
+    fn allocate_ordered(&self, bytes: usize, name: &str, stream: StreamHandle) -> Result<u64, Error> {
+        self.context.allocate_ordered(bytes.max(1), name, stream)
+    }
+
+    fn free_ordered(&self, address: u64, stream: StreamHandle) {
+        self.context.free_ordered(address, stream);
+    }
+
+    fn pool_use(&self) -> Result<PoolUse, Error> {
+        self.context.pool_use()
+    }
+
+    fn trim_pool(&self, keep: usize) -> Result<(), Error> {
+        self.context.trim_pool(keep)
+    }
+
+    fn set_pool_threshold(&self, bytes: u64) -> Result<(), Error> {
+        self.context.set_pool_threshold(bytes)
+    }
+
+    fn check_memory(&self, address: u64, bytes: usize, name: &str) -> Result<(), Error> {
+        self.context.check_memory(address, bytes, name)
+    }
+
+    fn allocate_pinned(&self, bytes: usize) -> Result<PinnedBytes, Error> {
+        PinnedMemory::new(&self.context, bytes).map(PinnedBytes::Card)
+    }
+
+    fn transfer(
+        &self,
+        direction: Direction,
+        address: u64,
+        memory: PinnedBytes,
+        stream: StreamHandle,
+    ) -> Result<Box<dyn Moving>, Error> {
+        let PinnedBytes::Card(memory) = memory else {
+            return Err(self.lacks("copies from an emulated device's memory"));
+        };
+        let start = match direction {
+            Direction::ToDevice => PinnedTransfer::upload,
+            Direction::ToHost => PinnedTransfer::download,
+        };
+        Ok(Box::new(start(&self.context, address, memory, stream)?))
+    }
+
     fn upload(&self, address: u64, bytes: &[u8], stream: StreamHandle) -> Result<(), Error> {
         self.context.upload(address, bytes, stream)
     }
@@ -76,6 +125,72 @@ impl Backend for Cuda {
         Ok(None)
     }
 
+    fn meets(&self, other: &dyn Backend) -> bool {
+        other.card().is_some()
+    }
+
+    fn can_access(&self, there: &dyn Backend) -> Result<bool, Error> {
+        there.card().map_or(Ok(false), |there| self.context.can_access(there))
+    }
+
+    fn enable_peer_access(&self, there: &dyn Backend) -> Result<(), Error> {
+        self.context.enable_peer_access(self.other(there)?)
+    }
+
+    fn copy_between(
+        &self,
+        to: (&dyn Backend, u64),
+        from: (&dyn Backend, u64),
+        bytes: usize,
+        stream: StreamHandle,
+    ) -> Result<(), Error> {
+        let (there, here) = (self.other(to.0)?, self.other(from.0)?);
+        self.context.copy_between((there, to.1), (here, from.1), bytes, stream)
+    }
+
+    fn create_shareable(&self, bytes: usize, name: &str) -> Result<Mapping, Error> {
+        self.context.create_shareable(bytes, name)
+    }
+
+    fn unmap(&self, mapping: Mapping) {
+        self.context.unmap(mapping);
+    }
+
+    fn export(&self, address: u64, mapping: Option<&Mapping>) -> Result<Exported, Error> {
+        match mapping {
+            None => {
+                let (handle, offset) = self.context.export_memory(address)?;
+                Ok(Exported::Handle { handle, offset })
+            }
+            #[cfg(unix)]
+            Some(mapping) => {
+                let descriptor = Some(self.context.export_descriptor(mapping)?);
+                Ok(Exported::Descriptor { descriptor, bytes: mapping.bytes as u64 })
+            }
+            #[cfg(not(unix))]
+            Some(_) => Err(self.lacks("file descriptors")),
+        }
+    }
+
+    fn import(&self, exported: &Exported) -> Result<(u64, Option<Mapping>), Error> {
+        match exported {
+            Exported::Handle { handle, .. } => Ok((self.context.open_memory(handle)?, None)),
+            #[cfg(unix)]
+            Exported::Descriptor { descriptor, bytes } => {
+                use std::os::fd::AsFd;
+                let wrong = |reason: &str| Error::Handle { what: "memory", reason: reason.into() };
+                let descriptor = descriptor.as_ref().ok_or_else(|| wrong("its file descriptor is missing"))?;
+                let bytes = usize::try_from(*bytes).map_err(|_| wrong("it is larger than all memory"))?;
+                let mapping = self.context.import_descriptor(descriptor.as_fd(), bytes)?;
+                Ok((mapping.address, Some(mapping)))
+            }
+        }
+    }
+
+    fn close(&self, address: u64) {
+        self.context.close_memory(address);
+    }
+
     fn create_stream(&self, ordered: bool) -> Result<StreamHandle, Error> {
         self.context.create_stream(ordered)
     }
@@ -84,16 +199,35 @@ impl Backend for Cuda {
         self.context.destroy_stream(stream);
     }
 
-    fn synchronize_stream(&self, stream: StreamHandle) -> Result<(), Error> {
-        self.context.synchronize_stream(stream)
+    fn has_stream(&self, _stream: StreamHandle) -> bool {
+        // The driver can not tell; whoever gave the handle has vouched for it.
+        true
     }
 
-    fn synchronize(&self) -> Result<(), Error> {
-        self.context.synchronize()
+    fn synchronize_stream(&self, stream: StreamHandle) -> Result<LaunchOutcome, Error> {
+        self.context.synchronize_stream(stream)?;
+        Ok(LaunchOutcome::default())
+    }
+
+    fn synchronize(&self) -> Result<LaunchOutcome, Error> {
+        self.context.synchronize()?;
+        Ok(LaunchOutcome::default())
     }
 
     fn create_event(&self) -> Result<EventHandle, Error> {
         self.context.create_event()
+    }
+
+    fn create_shared_event(&self) -> Result<EventHandle, Error> {
+        self.context.create_shared_event()
+    }
+
+    fn export_event(&self, event: EventHandle) -> Result<[u8; IPC_BYTES], Error> {
+        self.context.export_event(event)
+    }
+
+    fn open_event(&self, handle: &[u8; IPC_BYTES]) -> Result<EventHandle, Error> {
+        self.context.open_event(handle)
     }
 
     fn destroy_event(&self, event: EventHandle) {
@@ -108,6 +242,14 @@ impl Backend for Cuda {
         self.context.wait(stream, event)
     }
 
+    fn synchronize_event(&self, event: EventHandle) -> Result<(), Error> {
+        self.context.synchronize_event(event)
+    }
+
+    fn has_happened(&self, event: EventHandle) -> Result<bool, Error> {
+        self.context.has_happened(event)
+    }
+
     fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<Duration, Error> {
         self.context.elapsed(start, end)
     }
@@ -120,8 +262,21 @@ impl Backend for Cuda {
         self.context.end_capture(stream)
     }
 
-    fn replay(&self, graph: GraphHandle, kernels: &Arc<str>, stream: StreamHandle) -> Result<LaunchOutcome, Error> {
-        self.context.replay(graph, kernels, stream)?;
+    fn end_capture_into(&self, graph: GraphHandle, stream: StreamHandle) -> Result<Option<GraphHandle>, Error> {
+        self.context.end_capture_into(graph, stream)
+    }
+
+    fn abandon_capture(&self, stream: StreamHandle) {
+        self.context.abandon_capture(stream);
+    }
+
+    fn replay(
+        &self,
+        graph: GraphHandle,
+        launches: &Arc<[Launched]>,
+        stream: StreamHandle,
+    ) -> Result<LaunchOutcome, Error> {
+        self.context.replay(graph, launches, stream)?;
         Ok(LaunchOutcome::default())
     }
 
@@ -153,21 +308,56 @@ impl Backend for Cuda {
         }
         report.shared = kernel.shared;
         report.time = start.elapsed();
-        report.cached = source == Source::Disk;
+        report.cached = source != Source::Assembled;
         report.cubin = Some(code.cubin.len());
         let mut limits = module.and_then(|m| m.entry(entry).map(|f| KernelLimits::of(&m, f))).unwrap_or_default();
         limits.shared = kernel.shared;
         limits.threads = Some(kernel.threads);
+        limits.registers = Some(kernel.registers);
         kernel.offsets = limits.offsets.clone().into();
         Ok(Loaded { kernel: Box::new(kernel), limits, report })
+    }
+
+    fn card(&self) -> Option<&Arc<Context>> {
+        Some(&self.context)
+    }
+}
+
+impl Moving for PinnedTransfer {
+    fn is_done(&self) -> Result<bool, Error> {
+        PinnedTransfer::is_done(self)
+    }
+
+    fn wait(self: Box<Self>) -> Result<PinnedBytes, Error> {
+        PinnedTransfer::wait(*self).map(PinnedBytes::Card)
     }
 }
 
 impl Cuda {
+    pub(super) fn new(context: Context) -> Cuda {
+        Cuda { context: Arc::new(context) }
+    }
+
+    fn lacks(&self, what: &'static str) -> Error {
+        Error::Unsupported { device: self.context.properties.name.clone(), what }
+    }
+
+    /// The context of another card.
+    fn other<'a>(&self, backend: &'a dyn Backend) -> Result<&'a Context, Error> {
+        backend.card().map(Arc::as_ref).ok_or_else(|| self.lacks("way to an emulated device"))
+    }
+
     /// Machine code, from the cache where it has it, loaded. What the driver refuses is assembled anew, by the driver.
     fn code(&self, ptx: &str, entry: &str) -> Result<(Code, Source, driver::Kernel), Error> {
-        let assembler = Assembler::of_process()?;
         let target = self.context.properties.chip.target;
+        if let Some(code) = Bundle::process().and_then(|b| b.find(ptx, entry, target)) {
+            match driver::Kernel::load(&self.context, &code.cubin, entry) {
+                Ok(kernel) => return Ok((code, Source::Bundle, kernel)),
+                Err(e @ Error::DeviceLost { .. }) => return Err(e),
+                Err(e) => tracing::warn!(kernel = entry, error = %e, "the driver refuses the bundle's code"),
+            }
+        }
+        let assembler = Assembler::of_process()?;
         let key = Key::new(ptx, entry, target, &assembler.identity(), "-v -lineinfo", assembler.keeps_lines());
         let assemble = || assembler.assemble(&self.context, ptx, entry);
         let (code, source) = match Cache::process() {
@@ -195,9 +385,10 @@ impl Kernel for driver::Kernel {
         shape: &LaunchShape,
         parameters: &[u8],
         stream: StreamHandle,
+        about: &Arc<Description>,
         _manifest: Option<&Manifest>,
     ) -> Result<LaunchOutcome, Error> {
-        driver::Kernel::launch(self, shape, parameters, stream)?;
+        driver::Kernel::launch(self, shape, parameters, stream, about)?;
         Ok(LaunchOutcome::default())
     }
 }

@@ -1,10 +1,14 @@
 //! Kernels loaded from PTX, and their launches.
 
 use super::Device;
+use super::assembler::Assembler;
 use super::backend::{Kernel, Loaded};
 use super::shape::{KernelLimits, LaunchShape};
 use super::stream::Stream;
+use crate::counters;
 use crate::error::Error;
+use crate::launched::{Description, Launched};
+use crate::range;
 use crate::report::CompileReport;
 use std::borrow::Cow;
 use std::fmt;
@@ -67,7 +71,8 @@ pub struct Function {
 
 struct Inner {
     device: Device,
-    name: Box<str>,
+    /// All that is known of PTX as such: the kernel's name.
+    about: Arc<Description>,
     limits: KernelLimits,
     report: CompileReport,
     kernel: Box<dyn Kernel>,
@@ -80,8 +85,17 @@ impl Device {
     /// When the PTX does not parse or compile, is for another chip, or lacks the kernel.
     pub fn load<'a>(&self, ptx: impl Into<Ptx<'a>>, entry: &str) -> Result<Function, Error> {
         let Loaded { kernel, limits, report } = self.backend().load(ptx.into(), entry)?;
-        let inner = Inner { device: self.clone(), name: entry.into(), limits, report, kernel };
+        let about = Arc::new(Description::named(entry));
+        let inner = Inner { device: self.clone(), about, limits, report, kernel };
         Ok(Function { inner: Arc::new(inner) })
+    }
+
+    /// Who makes machine code for it, of which release; what it is where nobody does.
+    pub(crate) fn assembler(&self) -> String {
+        match Assembler::of_process() {
+            Ok(assembler) if !self.is_emulated() => assembler.identity(),
+            _ => "none".into(),
+        }
     }
 }
 
@@ -93,7 +107,7 @@ impl Function {
 
     /// The kernel's name in the PTX.
     pub fn name(&self) -> &str {
-        &self.inner.name
+        &self.inner.about.kernel
     }
 
     /// What compiling said.
@@ -104,8 +118,10 @@ impl Function {
     /// Launches it. `parameters` are the kernel's, each at the next multiple of its alignment, as in a C struct.
     ///
     /// A card runs it later, in the stream's order, and an illegal access is an error of a later call; with
-    /// `WARPSMITH_SYNC=1` each launch is waited for. An emulated device has run it on return: the outcome says what the
-    /// sanitizer found, in the words of the `manifest` when there is one, and it is the caller's to judge.
+    /// `WARPSMITH_SYNC=1` each launch is waited for. An emulated device that is alone has run it on return where the stream is
+    /// the default one: the outcome says what the sanitizer found, in the words of the `manifest` when there is one, and it
+    /// is the caller's to judge. On other streams, and on devices of a node, it runs at the next synchronisation, whose
+    /// outcome says so.
     ///
     /// # Errors
     /// When chip or kernel can not take the shape or the parameters, or the stream is another device's.
@@ -116,16 +132,41 @@ impl Function {
         stream: &Stream,
         manifest: Option<&Manifest>,
     ) -> Result<LaunchOutcome, Error> {
-        let Inner { device, name, limits, kernel, .. } = &*self.inner;
+        self.queue(&self.inner.about, shape, parameters, stream, manifest)
+    }
+
+    /// The same of a kernel of which more is known.
+    pub(crate) fn launch_of(
+        &self,
+        about: &Arc<Description>,
+        shape: &LaunchShape,
+        parameters: &[u8],
+        stream: &Stream,
+    ) -> Result<LaunchOutcome, Error> {
+        self.queue(about, shape, parameters, stream, None)
+    }
+
+    fn queue(
+        &self,
+        about: &Arc<Description>,
+        shape: &LaunchShape,
+        parameters: &[u8],
+        stream: &Stream,
+        manifest: Option<&Manifest>,
+    ) -> Result<LaunchOutcome, Error> {
+        let Inner { device, limits, kernel, .. } = &*self.inner;
+        let _span = tracing::trace_span!("launch", kernel = &*about.kernel).entered();
+        let _range = range::enter(&about.kernel);
         if stream.device() != device {
             return Err(device.other("the stream", stream.device()));
         }
-        let size = limits.check(name, device.chip(), shape, parameters.len())?;
-        let outcome = kernel.launch(shape, &parameters[..size], stream.handle(), manifest)?;
+        let size = limits.check(&about.kernel, device.chip(), shape, parameters.len())?;
+        let mut outcome = kernel.launch(shape, &parameters[..size], stream.handle(), about, manifest)?;
+        counters::LAUNCHED.add(1);
         if stream.is_capturing() {
-            stream.captured(self);
+            stream.captured(self, Launched::new(about, parameters));
         } else if synchronous() {
-            stream.synchronize()?;
+            outcome.add(stream.synchronize()?);
         }
         Ok(outcome)
     }
@@ -158,5 +199,15 @@ impl LaunchOutcome {
     /// Whether the sanitizer found an error.
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|f| f.severity == Severity::Error)
+    }
+
+    /// With what came of another.
+    pub(super) fn add(&mut self, other: LaunchOutcome) {
+        self.instructions = match (self.instructions, other.instructions) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.findings.extend(other.findings);
+        self.printed.push_str(&other.printed);
     }
 }

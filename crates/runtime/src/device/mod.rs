@@ -7,6 +7,11 @@
 //! | `assembler` | who turns PTX into a card's code: the driver, or `ptxas` |
 //! | `info` | what a device is |
 //! | `buffer` | memory |
+//! | `pool` | memory in a stream's order |
+//! | `pinned` | page-locked memory of the host, and copies that go on by themselves |
+//! | `peer` | devices that reach each other's memory |
+//! | `share` | memory and events that other processes see |
+//! | `foreign` | memory, streams and contexts that another library made |
 //! | `stream` | streams and events |
 //! | `graph` | launches written down once and replayed |
 //! | `function` | kernels loaded from PTX, and their launches |
@@ -18,18 +23,26 @@ mod backend;
 mod buffer;
 mod cuda;
 mod emulated;
+mod foreign;
 mod function;
 mod graph;
 mod info;
+mod peer;
+mod pinned;
+mod pool;
 mod shape;
+mod share;
 mod stream;
 mod tensor_map;
 
 pub use buffer::Buffer;
 pub use function::{Function, LaunchOutcome, Ptx};
-pub use graph::Graph;
-pub use info::{DeviceId, DeviceInfo, MemoryUse};
+pub use graph::{Graph, GraphUpdate};
+pub use info::{DeviceId, DeviceInfo, LiveObjects, MemoryUse};
+pub use pinned::{Pinned, Transfer};
+pub use pool::POOL_THRESHOLD;
 pub use shape::LaunchShape;
+pub use share::MemoryHandle;
 pub use stream::{Event, Stream};
 pub use tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 
@@ -108,15 +121,43 @@ impl Device {
 
     /// A new emulated chip, with the emulator's options for every launch on it.
     pub fn emulated_with(chip: Chip, options: Options) -> Device {
+        Device::on_host("emulated", chip, emulated::Emulated::alone(chip, options))
+    }
+
+    /// A new emulated chip that takes launches and does not run them. What a launch costs here is the host's part of it:
+    /// for measurements, and for tests of that part.
+    pub fn idle(chip: Chip) -> Device {
+        Device::on_host("idle", chip, emulated::Emulated::idle(chip))
+    }
+
+    /// New emulated chips in one address space, each linked to each, as the cards of a server are. Their kernels run side
+    /// by side, those of default streams too, at the next synchronisation of anything.
+    ///
+    /// # Errors
+    /// When there are none, or more than 63.
+    pub fn emulated_node(chips: &[Chip]) -> Result<Vec<Device>, Error> {
+        Device::emulated_node_with(chips, Options::default())
+    }
+
+    /// The same, with the emulator's options for every run.
+    ///
+    /// # Errors
+    /// As [`Device::emulated_node`].
+    pub fn emulated_node_with(chips: &[Chip], options: Options) -> Result<Vec<Device>, Error> {
+        let backends = emulated::Emulated::node(chips, options)?.into_iter();
+        Ok(backends.zip(chips).map(|(backend, chip)| Device::on_host("emulated", *chip, backend)).collect())
+    }
+
+    fn on_host(kind: &str, chip: Chip, backend: emulated::Emulated) -> Device {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let info = DeviceInfo {
             id: DeviceId::Emulated(NEXT.fetch_add(1, Ordering::Relaxed)),
-            name: format!("emulated {}", chip.name),
+            name: format!("{kind} {}", chip.name),
             chip,
             memory: None,
             driver: None,
         };
-        Device::new(info, Box::new(emulated::Emulated::new(chip, options)))
+        Device::new(info, Box::new(backend))
     }
 
     /// The first CUDA card when there is one to use, else an emulated H200.
@@ -176,16 +217,22 @@ impl Device {
         matches!(self.shared.info.id, DeviceId::Emulated(_))
     }
 
-    /// The buffers that live on it.
+    /// The memory that lives on it.
     pub fn memory_use(&self) -> MemoryUse {
-        self.shared.usage.now()
+        self.shared.usage.memory()
     }
 
-    /// Waits for all that is queued on any stream.
+    /// The streams, events and graphs that live on it.
+    pub fn live_objects(&self) -> LiveObjects {
+        self.shared.usage.objects()
+    }
+
+    /// Waits for all that is queued on any stream. On an emulated device the outcome is that of all that ran since somebody
+    /// was last told; a card's is empty.
     ///
     /// # Errors
     /// When something that was queued broke the device.
-    pub fn synchronize(&self) -> Result<(), Error> {
+    pub fn synchronize(&self) -> Result<LaunchOutcome, Error> {
         self.backend().synchronize()
     }
 
@@ -195,8 +242,12 @@ impl Device {
 
     /// The error for a thing that lives on `there` in a call on this device.
     fn other(&self, what: &str, there: &Device) -> Error {
-        let name = |d: &Device| format!("{} ({})", d.info().id, d.info().name);
-        Error::OtherDevice { what: what.into(), here: name(self), there: name(there) }
+        Error::OtherDevice { what: what.into(), here: self.named_fully(), there: there.named_fully() }
+    }
+
+    /// Number and name: "cuda:0 (NVIDIA H200)".
+    fn named_fully(&self) -> String {
+        format!("{} ({})", self.info().id, self.info().name)
     }
 
     /// The error for something that this device does not do.

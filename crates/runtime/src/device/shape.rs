@@ -1,6 +1,8 @@
 //! What a launch looks like, and the limits it is held to before a device sees it.
 
 use crate::error::Error;
+use crate::report::CompileReport;
+use std::ops::RangeInclusive;
 use warpsmith_ptx::{Function, Module, StateSpace, Variable};
 use warpsmith_types::{Chip, Target};
 
@@ -20,12 +22,14 @@ pub struct LaunchShape {
     pub pdl: bool,
     /// Cooperative launch: all blocks run at once, or the launch is refused.
     pub cooperative: bool,
+    /// Whose blocks start first when several kernels wait for room: from −5, the most urgent, to 0.
+    pub priority: i32,
 }
 
 impl LaunchShape {
     /// A plain launch.
     pub const fn new(grid: [u32; 3], block: [u32; 3]) -> LaunchShape {
-        LaunchShape { grid, block, cluster: [1; 3], dynamic_shared: 0, pdl: false, cooperative: false }
+        LaunchShape { grid, block, cluster: [1; 3], dynamic_shared: 0, pdl: false, cooperative: false, priority: 0 }
     }
 
     /// In clusters of so many blocks.
@@ -46,6 +50,12 @@ impl LaunchShape {
         self
     }
 
+    /// Before kernels of a higher number, of those that wait for room: −5 to 0.
+    pub const fn priority(mut self, priority: i32) -> LaunchShape {
+        self.priority = priority;
+        self
+    }
+
     /// With programmatic dependent launch.
     pub const fn pdl(mut self) -> LaunchShape {
         self.pdl = true;
@@ -53,6 +63,8 @@ impl LaunchShape {
     }
 }
 
+/// Priorities of launches, the most urgent first (`cuCtxGetStreamPriorityRange` says so of every supported chip).
+const PRIORITIES: RangeInclusive<i32> = -5..=0;
 /// The largest grid (CUDA programming guide, compute capabilities).
 const GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 /// The largest extents of a block; their product has a limit of its own.
@@ -71,6 +83,8 @@ pub(super) struct KernelLimits {
     pub(super) shared: u32,
     /// The largest block.
     pub(super) threads: Option<u32>,
+    /// Registers of a thread, when known.
+    pub(super) registers: Option<u32>,
     /// The one block shape that it can run with.
     pub(super) block: Option<[u32; 3]>,
     /// The one cluster shape that it can run with.
@@ -92,6 +106,7 @@ impl KernelLimits {
             offsets,
             shared: shared(module.variables.iter().chain(&kernel.variables)),
             threads: kernel.directives.maxntid.map(product),
+            registers: None,
             block: kernel.directives.reqntid,
             cluster: kernel.directives.reqnctapercluster,
         }
@@ -166,6 +181,19 @@ impl KernelLimits {
             return refuse("dynamic_shared", expected, shape.dynamic_shared.to_string());
         }
 
+        if !PRIORITIES.contains(&shape.priority) {
+            let expected = format!("{} to {}", PRIORITIES.start(), PRIORITIES.end());
+            return refuse("priority", expected, shape.priority.to_string());
+        }
+        if shape.cooperative {
+            let grid: u64 = shape.grid.iter().map(|&n| u64::from(n)).product();
+            let most = self.resident(chip, threads, shape.dynamic_shared);
+            if grid > most {
+                let expected = format!("at most {most} blocks, as many as run at once on {}", chip.name);
+                return refuse("cooperative grid", expected, times(shape.grid));
+            }
+        }
+
         match self.parameters {
             // A C struct may end with padding, which the kernel does not have.
             Some(own) if parameters < own || parameters as u64 > align(own as u64, 16) => {
@@ -176,6 +204,16 @@ impl KernelLimits {
             }
             own => Ok(own.unwrap_or(parameters)),
         }
+    }
+}
+
+impl KernelLimits {
+    /// Blocks that run at once. Where registers are not known, they are no limit.
+    fn resident(&self, chip: &Chip, threads: u32, dynamic_shared: u32) -> u64 {
+        let registers = Some(self.registers.unwrap_or(1));
+        let report = CompileReport { registers, shared: self.shared, ..CompileReport::default() };
+        let blocks = report.residency(chip, threads, dynamic_shared).map_or(0, |r| r.blocks);
+        u64::from(blocks) * u64::from(chip.multiprocessors)
     }
 }
 
@@ -250,6 +288,35 @@ mod tests {
             refusal(&any, &Chip::A100, plain.cluster([2, 1, 1]), 0),
             "launch of `k`: cluster is 2 x 1 x 1; expected 1 x 1 x 1, since A100 has no clusters"
         );
+        assert_eq!(said(plain.priority(-5)), "accepted");
+        assert_eq!(said(plain.priority(-6)), "launch of `k`: priority is -6; expected -5 to 0");
+        assert_eq!(said(plain.priority(1)), "launch of `k`: priority is 1; expected -5 to 0");
+        assert_eq!(
+            refusal(&any, &Chip::H200, plain, 32_765),
+            "launch of `k`: parameters is 32765; expected at most 32764 bytes"
+        );
+    }
+
+    #[test]
+    fn a_cooperative_grid_fits_the_chip() {
+        // 16 blocks of 128 threads on each of 132 multiprocessors; 4 where they take 48 KiB, 5 with 96 registers.
+        let plain = LaunchShape::new([2112, 1, 1], [128, 1, 1]).cooperative();
+        let said = |limits: &KernelLimits, shape| refusal(limits, &Chip::H200, shape, 0);
+        let any = KernelLimits::default();
+        assert_eq!(said(&any, plain), "accepted");
+        let more = LaunchShape { grid: [2113, 1, 1], ..plain };
+        assert_eq!(
+            said(&any, more),
+            "launch of `k`: cooperative grid is 2113 x 1 x 1; expected at most 2112 blocks, as many as run at once on H200"
+        );
+        assert_eq!(said(&any, LaunchShape { cooperative: false, ..more }), "accepted");
+        assert_eq!(said(&any, LaunchShape { grid: [132, 4, 1], ..plain }.dynamic_shared(48 << 10)), "accepted");
+        assert!(
+            said(&any, LaunchShape { grid: [132, 5, 1], ..plain }.dynamic_shared(48 << 10)).contains("at most 528")
+        );
+        let limits = KernelLimits { registers: Some(96), ..any };
+        assert_eq!(said(&limits, LaunchShape { grid: [660, 1, 1], ..plain }), "accepted");
+        assert!(said(&limits, LaunchShape { grid: [661, 1, 1], ..plain }).contains("at most 660 blocks"));
     }
 
     #[test]
@@ -259,6 +326,7 @@ mod tests {
             offsets: vec![],
             shared: 1024,
             threads: Some(256),
+            registers: None,
             block: Some([128, 1, 1]),
             cluster: Some([2, 1, 1]),
         };

@@ -15,8 +15,18 @@ pub(super) struct Failure {
 
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(super) const OUT_OF_MEMORY: u32 = 2;
+/// `CUDA_ERROR_INVALID_CONTEXT`.
+pub(super) const INVALID_CONTEXT: u32 = 201;
+/// `CUDA_ERROR_PEER_ACCESS_UNSUPPORTED`.
+pub(super) const PEER_ACCESS_UNSUPPORTED: u32 = 217;
 /// `CUDA_ERROR_NOT_FOUND`.
 pub(super) const NOT_FOUND: u32 = 500;
+/// `CUDA_ERROR_NOT_READY`.
+pub(super) const NOT_READY: u32 = 600;
+/// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`.
+pub(super) const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
+/// `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE`.
+pub(super) const GRAPH_EXEC_UPDATE_FAILURE: u32 = 910;
 /// `CUDA_ERROR_STUB_LIBRARY`: the toolkit's libcuda, which only serves linking.
 const STUB_LIBRARY: u32 = 34;
 /// `CUDA_ERROR_NO_DEVICE`.
@@ -67,6 +77,7 @@ impl Failure {
                 found: format!("{} says {}", self.call, self.text(api)),
                 needed: DriverVersion::OLDEST,
             },
+            900..=908 => Error::Capture { reason: format!("{} says {}", self.call, self.text(api)) },
             _ => Error::Driver {
                 call: self.call,
                 // SAFETY: as in `text`.

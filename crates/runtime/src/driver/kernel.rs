@@ -5,6 +5,7 @@ use super::failure::NOT_FOUND;
 use super::queue::StreamHandle;
 use crate::device::LaunchShape;
 use crate::error::Error;
+use crate::launched::Description;
 use cudarc::driver::sys::{
     CUfunction, CUfunction_attribute, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue,
     CUlaunchAttributeValue_union__bindgen_ty_1 as ClusterDim, CUlaunchConfig, CUmodule,
@@ -18,7 +19,6 @@ pub(crate) struct Kernel {
     context: Arc<Context>,
     module: CUmodule,
     function: CUfunction,
-    name: Arc<str>,
     /// The dynamic shared memory that launches may ask for so far, in bytes.
     dynamic: AtomicU32,
     raising: Mutex<()>,
@@ -45,6 +45,8 @@ impl Kernel {
         let missing = || Error::NoEntry { entry: name.into() };
         let entry = CString::new(name).map_err(|_| missing())?;
         let _entered = context.enter()?;
+        // A first launch may be one that is written down for a graph.
+        let _relaxed = context.relaxed();
         let api = &context.driver.api;
         let mut module = std::ptr::null_mut();
         // SAFETY: the image is a whole cubin, an ELF file, whose headers say its size; the driver copies it.
@@ -54,7 +56,6 @@ impl Kernel {
             context: context.clone(),
             module,
             function: std::ptr::null_mut(),
-            name: name.into(),
             dynamic: AtomicU32::new(0),
             raising: Mutex::new(()),
             registers: 0,
@@ -84,13 +85,21 @@ impl Kernel {
     }
 
     /// Queues a launch. `parameters` are the kernel's, packed as PTX lays them out; the driver copies them.
-    pub(crate) fn launch(&self, shape: &LaunchShape, parameters: &[u8], stream: StreamHandle) -> Result<(), Error> {
+    pub(crate) fn launch(
+        &self,
+        shape: &LaunchShape,
+        parameters: &[u8],
+        stream: StreamHandle,
+        about: &Arc<Description>,
+    ) -> Result<(), Error> {
         let context = &self.context;
         let _entered = context.enter()?;
         if shape.dynamic_shared > self.dynamic.load(Ordering::Acquire) {
             self.raise_dynamic(shape.dynamic_shared)?;
         }
-        let (mut attributes, count) = attributes(shape);
+        // Before Hopper no launch begins early.
+        let pdl = shape.pdl && context.properties.capability >= (9, 0);
+        let (mut attributes, count) = attributes(&LaunchShape { pdl, ..*shape });
         let config = CUlaunchConfig {
             gridDimX: shape.grid[0],
             gridDimY: shape.grid[1],
@@ -118,7 +127,7 @@ impl Kernel {
         // that the caller has checked to be long enough, and the driver keeps none of them.
         unsafe { context.driver.api.cuLaunchKernelEx(&config, self.function, each, extra) }
             .map_err(|e| context.explain(e))?;
-        context.launched(&self.name, stream);
+        context.recent.launched(about, parameters, stream.0);
         Ok(())
     }
 
@@ -149,13 +158,13 @@ impl Drop for Kernel {
 }
 
 /// The attributes that the shape asks for, at the front of the array, and how many.
-fn attributes(shape: &LaunchShape) -> ([CUlaunchAttribute; 3], u32) {
+fn attributes(shape: &LaunchShape) -> ([CUlaunchAttribute; 4], u32) {
     let none = CUlaunchAttribute {
         id: CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE,
         pad: [0; 4],
         value: CUlaunchAttributeValue { pad: [0; 64] },
     };
-    let (mut all, mut count) = ([none; 3], 0);
+    let (mut all, mut count) = ([none; 4], 0);
     if shape.cluster != [1; 3] {
         let [x, y, z] = shape.cluster;
         all[count].id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -170,6 +179,11 @@ fn attributes(shape: &LaunchShape) -> ([CUlaunchAttribute; 3], u32) {
     if shape.pdl {
         all[count].id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
         all[count].value.programmaticStreamSerializationAllowed = 1;
+        count += 1;
+    }
+    if shape.priority != 0 {
+        all[count].id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY;
+        all[count].value.priority = shape.priority;
         count += 1;
     }
     (all, count as u32)
@@ -221,5 +235,8 @@ mod tests {
         let (all, count) = attributes(&shape.pdl());
         assert_eq!(count, 1);
         assert_eq!(all[0].id, CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+        let (all, count) = attributes(&shape.cluster([2, 1, 1]).cooperative().pdl().priority(-2));
+        assert_eq!(count, 4);
+        assert_eq!(all[3].id, CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY);
     }
 }

@@ -11,26 +11,44 @@
 //! | `failure` | result codes, in words |
 //! | `properties` | what a card is |
 //! | `context` | a card in use: its context, errors that end it, memory |
-//! | `queue` | streams, events, graphs |
+//! | `pool` | memory in a stream's order |
+//! | `pinned` | page-locked memory of the host, and copies that go on by themselves |
+//! | `peer` | cards that reach each other's memory |
+//! | `share` | memory and events that other processes see |
+//! | `foreign` | streams, contexts and memory that another library made |
+//! | `queue` | streams, events |
+//! | `graph` | captures, and the graphs made of them |
 //! | `link` | PTX to a cubin |
 //! | `kernel` | a loaded cubin, and launches |
 //! | `tensor_map` | how TMA sees a tensor |
+//! | `nvtx` | ranges on a profiler's timeline |
 #![allow(unsafe_code)]
 
 mod api;
 mod context;
 mod failure;
+mod foreign;
+mod graph;
 mod kernel;
 mod link;
+pub(crate) mod nvtx;
+mod peer;
+mod pinned;
+mod pool;
 mod properties;
 mod queue;
+mod share;
 mod tensor_map;
 
 pub(crate) use context::Context;
+pub(crate) use graph::GraphHandle;
 pub(crate) use kernel::Kernel;
 pub(crate) use link::link;
+pub(crate) use pinned::{PinnedMemory, PinnedTransfer};
+pub use pool::PoolUse;
 pub(crate) use properties::Properties;
-pub(crate) use queue::{EventHandle, GraphHandle, StreamHandle};
+pub(crate) use queue::{EventHandle, StreamHandle};
+pub(crate) use share::{IPC_BYTES, Mapping};
 
 use crate::error::Error;
 use api::Api;

@@ -63,6 +63,14 @@ impl Properties {
     }
 }
 
+/// Refuses a card that lacks what every kernel here needs.
+pub(super) fn recent_enough(properties: &Properties) -> Result<(), Error> {
+    if properties.capability >= (8, 0) {
+        return Ok(());
+    }
+    Err(Error::CardTooOld { name: properties.name.clone(), capability: properties.capability })
+}
+
 /// The driver's handle of the card with that number.
 pub(super) fn device(driver: &Driver, ordinal: u32) -> Result<CUdevice, Error> {
     let count = driver.count()?;
@@ -78,7 +86,7 @@ pub(super) fn device(driver: &Driver, ordinal: u32) -> Result<CUdevice, Error> {
     Ok(device)
 }
 
-fn attribute_of(driver: &Driver, device: CUdevice, attribute: CUdevice_attribute) -> Result<u32, Error> {
+pub(super) fn attribute_of(driver: &Driver, device: CUdevice, attribute: CUdevice_attribute) -> Result<u32, Error> {
     let mut value = 0;
     // SAFETY: the pointer is to a live integer; the handle came from the driver.
     unsafe { driver.api.cuDeviceGetAttribute(&mut value, attribute, device) }.map_err(|e| e.with(&driver.api))?;

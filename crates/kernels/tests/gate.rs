@@ -1,0 +1,73 @@
+//! What operators say of arguments and chips before anything is compiled.
+
+use warpsmith_dsl::{DType, DeviceId, TensorArg};
+use warpsmith_kernels::gate::Refusal;
+use warpsmith_kernels::rows::LONGEST_ROW;
+use warpsmith_kernels::{gemm, rms_norm, softmax};
+use warpsmith_types::{Chip, Target};
+
+fn tensor(address: u64, dtype: DType, shape: &[usize]) -> TensorArg {
+    TensorArg::new(address, DeviceId(0), dtype, shape)
+}
+
+#[test]
+fn the_first_that_takes_the_arguments_is_the_one_that_runs() {
+    for chip in Chip::ALL {
+        for dim in [1, 111, 4096, LONGEST_ROW] {
+            for dtype in [DType::F32, DType::F16, DType::BF16] {
+                let [x, y, w] = [&[3, dim][..], &[3, dim], &[dim]].map(|shape| tensor(256, dtype, shape));
+                let chosen = softmax::candidates(&x, &y, &chip).unwrap().into_iter().find_map(|c| c.verdict.ok());
+                assert_eq!(chosen, Some(softmax::plan(&x, &y).unwrap()));
+                let all = rms_norm::candidates(&x, Some(&w), &y, 0.5, &chip).unwrap();
+                let chosen = all.into_iter().find_map(|c| c.verdict.ok());
+                assert_eq!(chosen, Some(rms_norm::plan(&x, Some(&w), &y, 0.5).unwrap()));
+            }
+        }
+        let [a, b, c] = [[100, 72], [64, 72], [100, 64]].map(|shape| tensor(256, DType::BF16, &shape));
+        let chosen = gemm::candidates(&a, &b, &c, &chip).unwrap().into_iter().find_map(|c| c.verdict.ok());
+        assert_eq!(chosen, gemm::plan(&a, &b, &c, &chip).ok());
+        assert_eq!(chosen.is_some(), chip.target == Target::SM_90A);
+    }
+}
+
+#[test]
+fn what_is_right_but_not_taken_is_refused_with_its_reason() {
+    let long = tensor(256, DType::BF16, &[1, LONGEST_ROW + 1]);
+    let refused = softmax::candidates(&long, &long, &Chip::B200).unwrap().remove(0).verdict.unwrap_err();
+    assert_eq!(refused, Refusal::RowLength { argument: "x", most: LONGEST_ROW, got: LONGEST_ROW + 1 });
+    let error = softmax::plan(&long, &long).unwrap_err().to_string();
+    assert_eq!(error, "`x`: expected rows of 1 to 49152 elements, got 49153");
+
+    let refusal = |address_of_b: u64, n: usize, k: usize, chip: Chip| {
+        let (a, b) = (tensor(256, DType::F16, &[8, k]), tensor(address_of_b, DType::F16, &[n, k]));
+        let c = TensorArg { strides: vec![n.next_multiple_of(8), 1], ..tensor(1 << 20, DType::F16, &[8, n]) };
+        let error = gemm::plan(&a, &b, &c, &chip).unwrap_err().to_string();
+        (gemm::candidates(&a, &b, &c, &chip).unwrap().remove(0).verdict.unwrap_err().to_string(), error)
+    };
+    let (said, error) = refusal(4096, 64, 64, Chip::B200);
+    assert_eq!(said, "it needs sm_90a, and the chip is sm_100a");
+    assert_eq!(error, "`device`: expected a device of sm_90a, got sm_100a");
+    let (said, error) = refusal(4104, 64, 64, Chip::H200);
+    assert_eq!(said, "it needs rows aligned to 16 bytes, and `b` has address 0x1008 and row stride 64");
+    assert_eq!(error, "`b`: expected rows aligned to 16 bytes, got address 0x1008, row stride 64");
+    let (said, _) = refusal(4096, 64, 63, Chip::H200);
+    assert_eq!(said, "it needs rows aligned to 16 bytes, and `a` has address 0x100 and row stride 63");
+    let (said, error) = refusal(4096, 60, 64, Chip::H200);
+    assert_eq!(said, "it needs rows of a multiple of 8 elements, and `c` has 60");
+    assert_eq!(error, "`c`: expected rows of a multiple of 8 elements, got 60");
+}
+
+#[test]
+fn what_is_wrong_is_an_error_and_no_refusal() {
+    let (x, y) = (tensor(256, DType::F32, &[2, 8]), tensor(256, DType::F32, &[2, 9]));
+    assert_eq!(softmax::candidates(&x, &y, &Chip::H200).unwrap_err().to_string(), "`y`: `dim` is 9, but `x` has 8");
+    assert_eq!(
+        rms_norm::candidates(&x, None, &x, -1.0, &Chip::H200).unwrap_err().to_string(),
+        "`eps`: expected a number of at least 0, got -1"
+    );
+    // A chip that could not run it makes it no less wrong.
+    assert_eq!(
+        gemm::candidates(&x, &x, &x, &Chip::A100).unwrap_err().to_string(),
+        "`a`: expected bf16 or f16, the same for all, got f32"
+    );
+}
