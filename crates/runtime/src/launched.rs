@@ -72,6 +72,7 @@ impl Description {
                 dtype: t.dtype,
                 shape: t.shape,
                 strides: t.strides,
+                exclusive: false,
             }),
             _ => None,
         });

@@ -6,7 +6,7 @@ use super::block::Common;
 use super::cell::{Intent, Request, cell};
 use super::core::Core;
 use super::peers::Peers;
-use super::races::Deed;
+use super::races::{Deed, Words};
 use super::span::{Span, addresses, extend, gather, load_flat_row, load_halves, load_row, scatter, store_row};
 use super::warp::Warp;
 use crate::finding::AccessKind;
@@ -24,7 +24,7 @@ impl Warp {
             || Span::of(&self.registers, a, mask),
         );
         if core.races {
-            self.note_access(core, common, a, (mask, pc), false);
+            self.note_access(core, common, a, (mask, pc), &span, false);
         }
         let done = simd.run(
             #[inline(always)]
@@ -124,7 +124,7 @@ impl Warp {
             || Span::of(&self.registers, a, mask),
         );
         if core.races {
-            self.note_access(core, common, a, (mask, pc), true);
+            self.note_access(core, common, a, (mask, pc), &span, true);
         }
         let done = simd.run(
             #[inline(always)]
@@ -143,6 +143,7 @@ impl Warp {
         common: &mut Peers,
         a: &Access,
         (mask, pc): (u32, u32),
+        span: &Span,
         writes: bool,
     ) {
         let addresses = &addresses(&self.registers, a.address, a.address_wide, a.offset);
@@ -164,16 +165,20 @@ impl Warp {
         if a.strong && !writes && core.polls_again(common, &deed) {
             return;
         }
-        for (storage, race) in core.races_of(common, &deed) {
-            let group = &race.0;
-            // A copy that has not landed reads as poison, and that is told of.
-            let poison = !writes && group.asynchronous_landing() && core.options.checks.init;
-            if !poison {
-                core.report_race(common, &deed, storage, &race);
+        // Elements of a strong vector are accesses of their own, in no order.
+        let pieces = if a.strong && a.width >= 4 { a.count.into() } else { 1 };
+        if pieces == 1 {
+            let words = self.registers.simd.run(
+                #[inline(always)]
+                || Words::of_span(span, bytes, mask).or_else(|| Words::of(&deed)),
+            );
+            note_deed(core, common, &deed, words);
+        } else {
+            for piece in 0..pieces {
+                let addresses = &addresses.map(|at| at.wrapping_add(piece * u64::from(a.width)));
+                let deed = Deed { addresses, bytes: a.width.into(), ..deed };
+                note_deed(core, common, &deed, Words::of(&deed));
             }
-        }
-        if a.strong {
-            core.signal(common, &deed, !writes);
         }
         if writes && !a.strong {
             self.note_collisions(core, common, a, &deed);
@@ -298,6 +303,23 @@ impl Warp {
                 }
             }
         }
+    }
+}
+
+/// Looks for races of a load or store of scalars, and notes what it makes known.
+#[inline]
+fn note_deed(core: &mut Core<'_>, common: &mut Peers, deed: &Deed<'_>, words: Option<Words>) {
+    let writes = deed.touch.writes;
+    for (storage, race) in core.races_of_words(common, deed, words) {
+        let group = &race.0;
+        // A copy that has not landed reads as poison, and that is told of.
+        let poison = !writes && group.asynchronous_landing() && core.options.checks.init;
+        if !poison {
+            core.report_race(common, deed, storage, &race);
+        }
+    }
+    if deed.touch.strong.is_some() {
+        core.signal(common, deed, !writes);
     }
 }
 

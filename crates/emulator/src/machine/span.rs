@@ -11,11 +11,11 @@ use crate::program::Access;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The addresses of an access, with what the fast paths must know of them.
-pub(super) struct Span {
+pub(crate) struct Span {
     /// Of the first active lane.
     pub base: u64,
     /// From there to each lane; 0 for inactive lanes.
-    offsets: [u32; LANES],
+    pub offsets: [u32; LANES],
     pub least: u64,
     pub greatest: u64,
     /// Whether each is aligned to the size of the access, and all are within two GiB.

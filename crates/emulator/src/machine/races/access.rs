@@ -74,11 +74,21 @@ impl Core<'_> {
 
     /// Notes an access of some lanes, and gives its races.
     pub(crate) fn races_of(&mut self, peers: &mut Peers, d: &Deed<'_>) -> Vec<(Storage, Race)> {
-        let mut races = vec![];
         let words = self.blank.simd.run(
             #[inline(always)]
             || Words::of(d),
         );
+        self.races_of_words(peers, d, words)
+    }
+
+    /// The same, where it is known how the lanes' words lie.
+    pub(crate) fn races_of_words(
+        &mut self,
+        peers: &mut Peers,
+        d: &Deed<'_>,
+        words: Option<Words>,
+    ) -> Vec<(Storage, Race)> {
+        let mut races = vec![];
         if let Some(words) = &words {
             if self.note_own_shared(peers, d, words, &mut races) {
                 return races.into_iter().map(|race| (Storage::Shared, race)).collect();

@@ -13,8 +13,6 @@ use crate::memory::{LaneWords, Touch};
 pub(super) struct Read {
     /// The number of the access in the history of the block's shared memory.
     pub number: u32,
-    /// What the warp knew.
-    pub clock: Snapshot,
     pub touch: Touch,
     pub offsets: [u32; LANES],
     pub mask: u32,
@@ -24,7 +22,10 @@ pub(super) struct Read {
 /// Such reads, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Later {
-    reads: Vec<Read>,
+    /// Each with the place of what its warp knew.
+    reads: Vec<(u32, Read)>,
+    /// What warps knew.
+    clocks: Vec<Snapshot>,
     /// They lie between these bytes.
     start: u32,
     end: u32,
@@ -36,6 +37,7 @@ const MOST: usize = 512;
 impl Later {
     pub(super) fn clear(&mut self) {
         self.reads.clear();
+        self.clocks.clear();
         (self.start, self.end) = (u32::MAX, 0);
     }
 
@@ -45,14 +47,22 @@ impl Later {
 }
 
 impl BlockRaces {
-    /// Keeps a read for later, which lies between two bytes that nothing was written to.
-    pub(super) fn read_later(&mut self, read: Read, (start, end): (u32, u32)) {
+    /// Keeps a read of a warp for later, which lies between two bytes that nothing was written to; false where the warp's
+    /// lanes do not agree on what they know.
+    #[inline(always)]
+    pub(super) fn read_later(&mut self, warp: u32, read: Read, (start, end): (u32, u32)) -> bool {
         let later = &mut self.later;
+        let Some(clock) = self.warps.get(warp as usize) else { return false };
+        if !later.clocks.last().is_some_and(|last| clock.is_at(last)) {
+            let Some(snapshot) = clock.snapshot() else { return false };
+            later.clocks.push(snapshot);
+        }
         (later.start, later.end) = (later.start.min(start), later.end.max(end));
-        later.reads.push(read);
+        later.reads.push((later.clocks.len() as u32 - 1, read));
         if later.reads.len() >= MOST {
             self.settle();
         }
+        true
     }
 
     /// Something is about to be noted between two bytes.
@@ -65,11 +75,12 @@ impl BlockRaces {
     /// Notes the reads that were kept.
     pub(super) fn settle(&mut self) {
         let reads = std::mem::take(&mut self.later.reads);
-        for read in &reads {
-            let clock = WarpClock::at(&read.clock);
+        let clocks: Vec<WarpClock> = self.later.clocks.iter().map(WarpClock::at).collect();
+        for (clock, read) in &reads {
+            let Some(clock) = clocks.get(*clock as usize) else { continue };
             // It is weak: no scope matters.
             let (touch, bytes, parties) = (read.touch, read.bytes as u8, Parties(&[]));
-            let judge = Judge { clock: &clock, by: None, touch, bytes, value: 0, parties };
+            let judge = Judge { clock, by: None, touch, bytes, value: 0, parties };
             let words = LaneWords { offsets: &read.offsets, mask: read.mask, bytes: read.bytes };
             // There is no write that they could race with.
             self.shadow.touch_lanes(read.number, words, &mut |g, a, b| judge.order(g, a, b), &mut |_, _, _, _| {});

@@ -29,3 +29,4 @@ pub(crate) use flags::Flags;
 pub(crate) use maps::Maps;
 pub(crate) use parties::{MOST_BLOCKS, Parties, Party, Work, base_of};
 pub(crate) use range::{Range, Solo};
+pub(crate) use words::Words;

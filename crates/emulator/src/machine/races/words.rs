@@ -10,11 +10,12 @@ use crate::lanes::{FULL, LANES, Raw, spread};
 use crate::machine::block::Common;
 use crate::machine::core::Core;
 use crate::machine::peers::Peers;
+use crate::machine::span::Span;
 use crate::memory::{GLOBAL_BASE, Group, LaneWords, PAGE, SHARED_BASE, Shadow, Stretch};
 use crate::program::Space;
 
 /// An access of whole words, by each lane or by all in a row, within 16 MiB.
-pub(super) struct Words {
+pub(crate) struct Words {
     /// The lowest address.
     start: u64,
     /// From there to each lane; 0 for lanes that take no part.
@@ -27,7 +28,7 @@ pub(super) struct Words {
 
 impl Words {
     #[inline(always)]
-    pub(super) fn of(d: &Deed<'_>) -> Option<Words> {
+    pub(crate) fn of(d: &Deed<'_>) -> Option<Words> {
         let first = d.addresses[d.mask.trailing_zeros() as usize % LANES];
         let lanes = spread(d.mask);
         let (mut start, mut end, mut low, mut off) = (u64::MAX, 0, 0, 0);
@@ -50,6 +51,22 @@ impl Words {
             offsets[l] = (addresses[l] - start) as u32 & lanes[l];
         }
         Some(Words { start, offsets, bytes: (end - start) as u32 + d.bytes, in_a_row })
+    }
+
+    /// The same of a load or store whose addresses have been looked at, each aligned to the size of the access.
+    #[inline(always)]
+    pub(crate) fn of_span(span: &Span, bytes: u32, mask: u32) -> Option<Words> {
+        let length = span.greatest - span.least;
+        let whole = bytes.is_multiple_of(4) || span.unit_stride && span.least.is_multiple_of(4);
+        if !span.regular || !whole || length >= 1 << 24 {
+            return None;
+        }
+        let more = span.base.wrapping_sub(span.least) as u32;
+        let (lanes, mut offsets) = (spread(mask), [0; LANES]);
+        for l in 0..LANES {
+            offsets[l] = span.offsets[l].wrapping_add(more) & lanes[l];
+        }
+        Some(Words { start: span.least, offsets, bytes: length as u32 + bytes, in_a_row: span.unit_stride })
     }
 
     /// Notes it in the history of a stretch of memory that starts at an address.
@@ -104,12 +121,12 @@ impl Core<'_> {
             && d.touch.strong.is_none()
             && d.bytes.is_multiple_of(4)
             && !history.shadow.was_written(start, end)
-            && let Some(clock) = clock.snapshot()
         {
             let number = history.shadow.group(group);
             let (touch, offsets, mask, bytes) = (d.touch, w.from(0), d.mask, d.bytes);
-            history.read_later(Read { number, clock, touch, offsets, mask, bytes }, (start, end));
-            return true;
+            if history.read_later(d.warp, Read { number, touch, offsets, mask, bytes }, (start, end)) {
+                return true;
+            }
         }
         history.settle_within(start, end);
         let BlockRaces { warps, shadow, .. } = history;

@@ -26,7 +26,13 @@ impl Shadow {
         let count = (w.bytes / 4) as usize;
         let place = |lane: usize| (w.offsets[lane] / 4) as usize;
         if touch.writes {
-            each(w.mask).for_each(|lane| self.spread_written(true, w.offsets[lane], w.offsets[lane] + w.bytes));
+            // Lanes that take no part have an offset between the others'.
+            let (mut least, mut most) = (u32::MAX, 0);
+            for lane in 0..LANES {
+                least = least.min(w.offsets[lane]);
+                most = most.max(w.offsets[lane]);
+            }
+            self.spread_written(true, least, most + w.bytes);
             let limit = self.limit();
             let fresh = |cells: &[Cell]| {
                 each(w.mask).all(|lane| {
@@ -35,7 +41,7 @@ impl Shadow {
                 })
             };
             let untouched = (!self.wrote || fresh(&self.writes)) && (!self.was_read || fresh(&self.reads));
-            if untouched && each(w.mask).all(|lane| place(lane) + count <= self.writes.len()) {
+            if untouched && (most + w.bytes) as usize <= 4 * self.writes.len() {
                 for lane in each(w.mask) {
                     self.writes[place(lane)..place(lane) + count].fill(number << 5 | lane as u32);
                 }
