@@ -43,6 +43,8 @@ pub enum FindingKind {
     NotMapped,
     /// A `multimem` instruction at an address that is no multicast one, or another at one that is.
     Multicast,
+    /// Arguments that share bytes, where the manifest says that one of them is exclusive.
+    Overlap,
     /// An address that is no multiple of the access's size.
     Misaligned,
     /// A read of something that nothing wrote.
@@ -235,6 +237,7 @@ impl Finding {
             FindingKind::OutOfBounds => format!("{kernel} {does} {n} byte{s} of {storage} out of bounds"),
             FindingKind::UseAfterFree => format!("{kernel} {does} {n} byte{s} of freed memory"),
             FindingKind::NotMapped => format!("{kernel} {does} {n} byte{s} of memory that its device has not mapped"),
+            FindingKind::Overlap => format!("{kernel} is given arguments that overlap"),
             FindingKind::Multicast => format!("{kernel} uses multicast memory wrongly"),
             FindingKind::Misaligned => format!("{kernel} {does} {n} byte{s} of {storage} at a misaligned address"),
             FindingKind::UninitializedRead(Storage::Register) => format!("{kernel} reads an uninitialised register"),
@@ -289,7 +292,10 @@ impl Finding {
         };
         let [bx, by, bz] = self.block;
         let [tx, ty, tz] = self.thread;
-        let mut facts = format!("block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})");
+        let mut facts = match self.kind {
+            FindingKind::Overlap => "the launch as a whole".into(),
+            _ => format!("block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})"),
+        };
         if let Some(agent) = &self.agent {
             facts = if self.by_thread { format!("{agent}, {facts}") } else { agent.clone() };
         }

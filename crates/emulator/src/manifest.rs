@@ -27,6 +27,8 @@ pub struct ArgumentInfo {
     pub shape: Vec<usize>,
     /// Elements from one index to the next in each mode.
     pub strides: Vec<usize>,
+    /// Whether no other argument may have bytes of it: the contract of an output that may not be in place.
+    pub exclusive: bool,
 }
 
 /// A tile in a block's shared memory.
@@ -74,6 +76,74 @@ impl Manifest {
     }
 }
 
+impl ArgumentInfo {
+    /// The first byte and the length of each stretch of memory that it has, ascending; `None` where there are too many
+    /// to look at.
+    fn stretches(&self) -> Option<Vec<(u64, u64)>> {
+        let width = self.dtype.bytes() as u64;
+        if self.shape.contains(&0) {
+            return Some(vec![]);
+        }
+        let mut modes: Vec<(usize, usize)> =
+            self.shape.iter().copied().zip(self.strides.iter().copied()).filter(|(n, s)| *n > 1 && *s > 0).collect();
+        modes.sort_by_key(|(_, stride)| *stride);
+        let mut length = 1;
+        let dense = modes.iter().take_while(|(n, stride)| {
+            let dense = *stride == length;
+            length = if dense { length * n } else { length };
+            dense
+        });
+        let outer = modes[dense.count()..].to_vec();
+        let count = outer.iter().try_fold(1usize, |product, (n, _)| product.checked_mul(*n))?;
+        if count > MOST_STRETCHES {
+            return None;
+        }
+        let mut starts = vec![self.base.0];
+        for (n, stride) in outer {
+            let of = |start: &u64| {
+                let start = *start;
+                (0..n as u64).map(move |i| start + i * stride as u64 * width)
+            };
+            starts = starts.iter().flat_map(of).collect();
+        }
+        starts.sort_unstable();
+        Some(starts.into_iter().map(|start| (start, length as u64 * width)).collect())
+    }
+
+    /// The first byte that two have in common.
+    fn shared_byte(&self, other: &ArgumentInfo) -> Option<u64> {
+        let (a, b) = (self.stretches()?, other.stretches()?);
+        let (mut i, mut j) = (0, 0);
+        while let (Some((x, n)), Some((y, m))) = (a.get(i), b.get(j)) {
+            let start = *x.max(y);
+            if start < (x + n).min(y + m) {
+                return Some(start);
+            }
+            if x + n <= y + m { i += 1 } else { j += 1 }
+        }
+        None
+    }
+}
+
+/// Stretches of a tensor that are compared with those of others.
+const MOST_STRETCHES: usize = 1 << 20;
+
+impl Manifest {
+    /// Arguments that share bytes against the contract: the exclusive one, the other, and the first byte.
+    pub(crate) fn overlaps(&self) -> Vec<(&ArgumentInfo, &ArgumentInfo, u64)> {
+        let mut found = vec![];
+        for (n, a) in self.arguments.iter().enumerate() {
+            for b in &self.arguments[n + 1..] {
+                let (a, b) = if a.exclusive { (a, b) } else { (b, a) };
+                if let Some(byte) = a.exclusive.then(|| a.shared_byte(b)).flatten() {
+                    found.push((a, b, byte));
+                }
+            }
+        }
+        found
+    }
+}
+
 /// The index of the element so many elements after the first, largest stride first.
 fn place(name: &str, element: i64, shape: &[usize], strides: &[usize]) -> TensorPlace {
     let mut index = vec![0; shape.len()];
@@ -106,6 +176,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_overlaps_is_told_by_the_byte() {
+        let at = |name: &str, base, shape: [usize; 2], exclusive| ArgumentInfo {
+            name: name.into(),
+            base: DevicePointer(base),
+            dtype: DType::F32,
+            shape: shape.into(),
+            strides: vec![64, 1],
+            exclusive,
+        };
+        let found = |a: ArgumentInfo, b: ArgumentInfo| {
+            let manifest = Manifest { arguments: vec![a, b], shared: vec![] };
+            manifest.overlaps().first().map(|(a, b, byte)| (a.name.clone(), b.name.clone(), *byte))
+        };
+        // Two halves of the rows of one matrix, and the same with one column in common.
+        assert_eq!(found(at("x", 4096, [8, 32], false), at("y", 4096 + 128, [8, 32], true)), None);
+        let both = Some(("y".into(), "x".into(), 4096 + 124));
+        assert_eq!(found(at("x", 4096, [8, 32], false), at("y", 4096 + 124, [8, 32], true)), both);
+        // Nobody minds where nothing is exclusive.
+        assert_eq!(found(at("x", 4096, [8, 32], false), at("y", 4096, [8, 32], false)), None);
+        assert_eq!(found(at("x", 4096, [0, 32], true), at("y", 4096, [8, 32], false)), None);
+    }
+
+    #[test]
     fn an_address_is_an_index() {
         let x = ArgumentInfo {
             name: "x".into(),
@@ -113,6 +206,7 @@ mod tests {
             dtype: DType::BF16,
             shape: vec![4, 20],
             strides: vec![32, 1],
+            exclusive: false,
         };
         let manifest = Manifest { arguments: vec![x], shared: vec![] };
         let at = |element: u64| manifest.tensor(0x1000 + 2 * element, 0x1000).map(|p| (p.to_string(), p.inside));

@@ -52,6 +52,7 @@ impl FindingKind {
             FindingKind::UseAfterFree => "use-after-free",
             FindingKind::NotMapped => "not-mapped",
             FindingKind::Multicast => "multicast",
+            FindingKind::Overlap => "overlap",
             FindingKind::Misaligned => "misaligned",
             FindingKind::UninitializedRead(Storage::Register) => "uninitialized-register",
             FindingKind::UninitializedRead(_) => "uninitialized-memory",

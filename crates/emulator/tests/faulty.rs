@@ -58,6 +58,33 @@ error: `k` reads 4 bytes of global memory out of bounds
 }
 
 #[test]
+fn an_exclusive_argument_shares_nothing() {
+    let run = |offset: u64, exclusive: bool| {
+        let mut s = system();
+        let x = s.f32s("x", &[1.0; 64]);
+        let tensor = |name: &str, base, exclusive| ArgumentInfo {
+            name: name.into(),
+            base,
+            dtype: DType::F32,
+            shape: vec![32],
+            strides: vec![1],
+            exclusive,
+        };
+        let y = x.offset(offset);
+        let manifest = Manifest { arguments: vec![tensor("x", x, false), tensor("y", y, exclusive)], shared: vec![] };
+        let outcome = one_warp(&mut s, &scale(4, "ld.global.f32 %f1, [%rd4];"), &[P(x), P(y)], Some(&manifest));
+        let overlaps = outcome.findings.iter().filter(|f| f.kind == FindingKind::Overlap);
+        overlaps.map(|f| f.detail.clone()).collect::<Vec<_>>()
+    };
+    let says =
+        "`y` and `x` share bytes from 0x70000000007c on, and the contract gives those of `y` to no other argument";
+    assert_eq!(run(124, true), [says]);
+    assert!(run(128, true).is_empty());
+    assert!(run(0, false).is_empty());
+    assert_eq!(run(0, true).len(), 1);
+}
+
+#[test]
 fn the_manifest_names_the_index() {
     let mut s = system();
     let (x, y) = (s.f32s("allocation 7", &[1.0; 64]), s.allocate(4 * 32, "y").unwrap());
@@ -67,6 +94,7 @@ fn the_manifest_names_the_index() {
         dtype: DType::F32,
         shape: vec![rows, 10],
         strides: vec![16, 1],
+        exclusive: false,
     };
     let manifest = Manifest { arguments: vec![tensor("x", x, 4), tensor("y", y, 2)], shared: vec![] };
     let outcome = one_warp(&mut s, &scale(5, "ld.global.f32 %f1, [%rd4];"), &[P(x), P(y)], Some(&manifest));

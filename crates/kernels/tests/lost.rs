@@ -6,7 +6,7 @@
 use std::process::Command;
 use warpsmith_dsl::TensorArg;
 use warpsmith_kernels::{rms_norm, softmax};
-use warpsmith_runtime::{Device, Error, LaunchError, Tensor};
+use warpsmith_runtime::{Device, Error, Graph, LaunchError, Tensor};
 use warpsmith_types::DType;
 
 fn on_a_card() -> bool {
@@ -45,9 +45,35 @@ fn loser() {
     println!("x at {:#x}", x.arg().address);
 }
 
-fn lose(synchronous: bool) -> String {
+/// The same within a graph.
+#[test]
+#[ignore = "a part of `a_lost_device_names_its_launches`"]
+fn loser_by_graph() {
+    if !on_a_card() {
+        return;
+    }
+    let device = Device::from_env().unwrap();
+    let tensor = |name, shape: &[usize]| Tensor::new(&device, name, DType::BF16, shape).unwrap();
+    let (x, mut y) = (tensor("x", &[5, 128]), tensor("y", &[5, 128]));
+    let mut nowhere = TensorArg { address: 0x10000, ..y.arg().clone() };
+    // Compiled before: loading is nothing that a graph can hold.
+    softmax::bind(x.arg(), y.arg_mut(), &device).unwrap();
+    rms_norm::bind(x.arg(), None, &mut nowhere, 0.5, &device).unwrap();
+    let graph = Graph::capture(&device, |stream| {
+        softmax(x.arg(), y.arg_mut(), stream).unwrap();
+        rms_norm(x.arg(), None, &mut nowhere, 0.5, stream).unwrap();
+        Ok(())
+    });
+    let graph = graph.unwrap();
+    device.synchronize().unwrap();
+    let stream = device.create_stream().unwrap();
+    graph.replay(&stream).unwrap();
+    println!("{}", stream.synchronize().unwrap_err());
+}
+
+fn lose(how: &str, synchronous: bool) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "loser", "--ignored", "--nocapture"]);
+    command.args(["--exact", how, "--ignored", "--nocapture"]);
     command.env("WARPSMITH_SYNC", if synchronous { "1" } else { "0" });
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -60,7 +86,7 @@ fn a_lost_device_names_its_launches() {
     if !on_a_card() {
         return println!("skipped: only a card is lost (WARPSMITH_DEVICE=cuda)");
     }
-    let said = lose(false);
+    let said = lose("loser", false);
     assert!(said.contains("launch: queued"), "{said}");
     let x = said.lines().find_map(|l| l.strip_prefix("x at ")).unwrap();
     let expected = format!(
@@ -71,6 +97,14 @@ fn a_lost_device_names_its_launches() {
     let command = "warpsmith run rms_norm --random 33x4096 --dtype bf16 --eps 1e-6 --device emulated";
     assert!(said.contains(command), "{said}");
     // Waited for, the launch itself fails.
-    let said = lose(true);
+    let said = lose("loser", true);
     assert!(said.contains("launch: the device is lost: "), "{said}");
+
+    let said = lose("loser_by_graph", false);
+    assert!(
+        said.contains("in one of these kernels (the latest last):\n  `softmax_bf16_128` of Softmax with x: "),
+        "{said}"
+    );
+    assert!(said.contains("\n  `rms_norm_bf16_none_bf16_128` of RmsNorm with x: bf16 (5, 128) at "), "{said}");
+    assert!(said.contains(", y: bf16 (5, 128) at 0x10000, eps: 0.5\n"), "{said}");
 }

@@ -72,6 +72,7 @@ impl Description {
                 dtype: t.dtype,
                 shape: t.shape,
                 strides: t.strides,
+                exclusive: false,
             }),
             _ => None,
         });
@@ -101,7 +102,7 @@ impl Description {
 /// A launch that may have broken a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspect {
-    /// The kernel's name in its PTX; a graph's are listed.
+    /// The kernel's name in its PTX.
     pub kernel: String,
     /// The Rust type that it was traced from.
     pub operator: Option<String>,
@@ -134,38 +135,66 @@ const BYTES: usize = 128;
 pub(crate) struct Recent {
     next: AtomicU64,
     /// Of which each launch writes the next: they are locked one at a time, by nobody else most of the time.
-    slots: [Mutex<Option<Launched>>; REMEMBERED],
+    slots: [Mutex<Option<Slot>>; REMEMBERED],
 }
 
-struct Launched {
+struct Slot {
     number: u64,
     stream: u64,
     what: What,
-    parameters: SmallVec<[u8; BYTES]>,
 }
 
 /// What was launched.
-pub(crate) enum What {
-    /// A kernel.
-    Kernel(Arc<Description>),
-    /// A graph of kernels of these names.
-    Graph(Arc<str>),
+enum What {
+    Kernel(Launched),
+    Graph(Arc<[Launched]>),
 }
+
+/// A launch of a kernel: all that is needed to put it in words.
+#[derive(Clone, Debug)]
+pub(crate) struct Launched {
+    about: Arc<Description>,
+    parameters: SmallVec<[u8; BYTES]>,
+}
+
+impl Launched {
+    pub(crate) fn new(about: &Arc<Description>, parameters: &[u8]) -> Launched {
+        let parameters = SmallVec::from_slice(&parameters[..parameters.len().min(BYTES)]);
+        Launched { about: about.clone(), parameters }
+    }
+}
+
+/// A moment: what was launched before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Before(u64);
 
 impl Recent {
     /// Remembers a launch.
-    pub(crate) fn launched(&self, what: What, parameters: &[u8], stream: u64) {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let parameters = SmallVec::from_slice(&parameters[..parameters.len().min(BYTES)]);
-        let launched = Launched { number, stream, what, parameters };
-        *lock(&self.slots[number as usize % REMEMBERED]) = Some(launched);
+    pub(crate) fn launched(&self, about: &Arc<Description>, parameters: &[u8], stream: u64) {
+        self.remember(What::Kernel(Launched::new(about, parameters)), stream);
     }
 
-    /// Those of a stream have ended well, or of all streams.
-    pub(crate) fn finished(&self, stream: Option<u64>) {
+    /// Remembers a graph's launch.
+    pub(crate) fn replayed(&self, launches: &Arc<[Launched]>, stream: u64) {
+        self.remember(What::Graph(launches.clone()), stream);
+    }
+
+    fn remember(&self, what: What, stream: u64) {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        *lock(&self.slots[number as usize % REMEMBERED]) = Some(Slot { number, stream, what });
+    }
+
+    /// Now.
+    pub(crate) fn now(&self) -> Before {
+        Before(self.next.load(Ordering::Relaxed))
+    }
+
+    /// Those of a stream have ended well, or of all streams, as far as they were launched before a moment: others may
+    /// launch while one waits.
+    pub(crate) fn finished(&self, stream: Option<u64>, Before(end): Before) {
         for slot in &self.slots {
             let mut slot = lock(slot);
-            if slot.as_ref().is_some_and(|launched| stream.is_none_or(|s| s == launched.stream)) {
+            if slot.as_ref().is_some_and(|s| s.number < end && stream.is_none_or(|stream| stream == s.stream)) {
                 *slot = None;
             }
         }
@@ -175,15 +204,16 @@ impl Recent {
     pub(crate) fn suspects(&self) -> Vec<Suspect> {
         let mut all: Vec<(u64, Suspect)> = vec![];
         for slot in &self.slots {
-            if let Some(Launched { number, what, parameters, .. }) = &*lock(slot) {
-                let suspect = match what {
-                    What::Kernel(about) => about.suspect(parameters),
-                    What::Graph(kernels) => Description::named(kernels).suspect(&[]),
+            if let Some(Slot { number, what, .. }) = &*lock(slot) {
+                let launches = match what {
+                    What::Kernel(launch) => std::slice::from_ref(launch),
+                    What::Graph(launches) => launches,
                 };
-                all.push((*number, suspect));
+                all.extend(launches.iter().map(|l| (*number, l.about.suspect(&l.parameters))));
             }
         }
-        all.sort_unstable_by_key(|(number, _)| *number);
+        // Those of a graph stay in their order.
+        all.sort_by_key(|(number, _)| *number);
         let mut suspects: Vec<Suspect> = vec![];
         for (_, suspect) in all {
             suspects.retain(|s| *s != suspect);
@@ -193,7 +223,7 @@ impl Recent {
     }
 }
 
-fn lock(slot: &Mutex<Option<Launched>>) -> MutexGuard<'_, Option<Launched>> {
+fn lock(slot: &Mutex<Option<Slot>>) -> MutexGuard<'_, Option<Slot>> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -208,17 +238,20 @@ mod tests {
     #[test]
     fn what_has_ended_is_no_suspect() {
         let recent = Recent::default();
-        let launch =
-            |name: &str, stream| recent.launched(What::Kernel(Arc::new(Description::named(name))), &[], stream);
+        let about = |name: &str| Arc::new(Description::named(name));
+        let launch = |name: &str, stream| recent.launched(&about(name), &[], stream);
         launch("a", 1);
         launch("b", 2);
         launch("a", 1);
         assert_eq!(names(&recent), ["b", "a"]);
-        recent.finished(Some(1));
-        assert_eq!(names(&recent), ["b"]);
-        recent.launched(What::Graph("c, d".into()), &[], 1);
-        assert_eq!(names(&recent), ["b", "c, d"]);
-        recent.finished(None);
+        let before = recent.now();
+        launch("c", 1);
+        recent.finished(Some(1), before);
+        assert_eq!(names(&recent), ["b", "c"]);
+        let graph: Arc<[Launched]> = ["e", "d", "b"].map(|name| Launched::new(&about(name), &[])).into();
+        recent.replayed(&graph, 1);
+        assert_eq!(names(&recent), ["c", "e", "d", "b"]);
+        recent.finished(None, recent.now());
         assert!(names(&recent).is_empty());
         for i in 0..100 {
             launch(&i.to_string(), 1);

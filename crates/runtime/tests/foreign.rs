@@ -80,6 +80,7 @@ fn memory_is_looked_up() {
         add(&function, &device.default_stream(), [&half, &half, &half]).unwrap();
         assert_eq!(device.memory_use(), before);
     }
+    drop(device.foreign(x.address(), 256, "all").unwrap());
     // It was not freed, and the other half is as it was.
     assert_eq!(values(&x), [[1.0; 32], [2.0; 32]].concat());
     assert!(device.foreign(0, 0, "nothing").unwrap().is_empty());

@@ -81,6 +81,7 @@ impl Placed {
             dtype: t.dtype,
             shape: t.shape.clone(),
             strides: strides(&t.shape),
+            exclusive: false,
         });
         Manifest { arguments: arguments.collect(), shared: vec![] }
     }

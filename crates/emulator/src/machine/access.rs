@@ -165,20 +165,20 @@ impl Warp {
         if a.strong && !writes && core.polls_again(common, &deed) {
             return;
         }
-        let words = self.registers.simd.run(
-            #[inline(always)]
-            || Words::of_span(span, bytes, mask).or_else(|| Words::of(&deed)),
-        );
-        for (storage, race) in core.races_of_words(common, &deed, words) {
-            let group = &race.0;
-            // A copy that has not landed reads as poison, and that is told of.
-            let poison = !writes && group.asynchronous_landing() && core.options.checks.init;
-            if !poison {
-                core.report_race(common, &deed, storage, &race);
+        // Elements of a strong vector are accesses of their own, in no order.
+        let pieces = if a.strong && a.width >= 4 { a.count.into() } else { 1 };
+        if pieces == 1 {
+            let words = self.registers.simd.run(
+                #[inline(always)]
+                || Words::of_span(span, bytes, mask).or_else(|| Words::of(&deed)),
+            );
+            note_deed(core, common, &deed, words);
+        } else {
+            for piece in 0..pieces {
+                let addresses = &addresses.map(|at| at.wrapping_add(piece * u64::from(a.width)));
+                let deed = Deed { addresses, bytes: a.width.into(), ..deed };
+                note_deed(core, common, &deed, Words::of(&deed));
             }
-        }
-        if a.strong {
-            core.signal(common, &deed, !writes);
         }
         if writes && !a.strong {
             self.note_collisions(core, common, a, &deed);
@@ -303,6 +303,23 @@ impl Warp {
                 }
             }
         }
+    }
+}
+
+/// Looks for races of a load or store of scalars, and notes what it makes known.
+#[inline]
+fn note_deed(core: &mut Core<'_>, common: &mut Peers, deed: &Deed<'_>, words: Option<Words>) {
+    let writes = deed.touch.writes;
+    for (storage, race) in core.races_of_words(common, deed, words) {
+        let group = &race.0;
+        // A copy that has not landed reads as poison, and that is told of.
+        let poison = !writes && group.asynchronous_landing() && core.options.checks.init;
+        if !poison {
+            core.report_race(common, deed, storage, &race);
+        }
+    }
+    if deed.touch.strong.is_some() {
+        core.signal(common, deed, !writes);
     }
 }
 

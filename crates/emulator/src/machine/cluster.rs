@@ -121,6 +121,7 @@ impl Cluster {
                 }
                 None => TURN,
             };
+            let spins = core.spins;
             self.peers.turn_to(warp.rank as usize);
             warp.run(core, &mut self.peers, turn.min(allowance).min(end - core.executed));
             self.release(core);
@@ -132,6 +133,9 @@ impl Cluster {
                 self.block_exits(core);
             }
             self.work(core);
+            if core.spins != spins && self.warps.iter().all(|w| !w.is_ready() || w.spin.is_vain()) {
+                return Progress::Paused;
+            }
         }
         // What is left writes what it has read to global memory.
         while let Some(agent) = self.peers.agents.take(0) {

@@ -43,6 +43,7 @@ pub(crate) fn run(
     let parties = Parties(&parties);
     let alone = program.communicates || shape.clusters() == 1 || threads == 1;
     let core = || Core::new(memory, program, launch, &shape, variables, manifest, options, alone, parties);
+    let broken = core().overlaps();
     let (executed, findings, printed, stopped, watcher) = if alone {
         let mut core = core();
         if program.communicates {
@@ -67,7 +68,9 @@ pub(crate) fn run(
     };
     let printed = printed.into_iter().map(|(_, text)| text).collect();
     let (profile, steps) = watcher.map(|w| w.finish(program)).unwrap_or_default();
-    Outcome { instructions: executed, findings: findings.finish(), printed, stopped, profile, steps }
+    let mut all = broken;
+    all.extend(findings.finish());
+    Outcome { instructions: executed, findings: all, printed, stopped, profile, steps }
 }
 
 /// Of several workers: instructions, findings, what each block printed, whether the launch was given up, what was seen.

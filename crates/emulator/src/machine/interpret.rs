@@ -26,7 +26,8 @@ impl Warp {
     /// Runs for about so many instructions, or until no lane can run.
     pub(crate) fn run(&mut self, core: &mut Core<'_>, common: &mut Peers, turn: u64) {
         let mut end = core.executed.saturating_add(turn);
-        while core.executed < end {
+        let spins = core.spins;
+        while core.executed < end && core.spins == spins {
             let Some((group, limit)) = self.pick(core.options.lanes_apart) else { break };
             let strong = self.run_group(core, common, group, limit, end);
             end = end.saturating_sub(strong);
@@ -44,7 +45,7 @@ impl Warp {
     ) -> u64 {
         let start = core.executed;
         let mut end = if self.groups.is_empty() { end } else { end.min(start + PATIENCE) };
-        let mut strong = 0;
+        let (mut strong, spins) = (0, core.spins);
         let program = core.program;
         let code = program.code.as_slice();
         let quick = self.registers.simd.fuses() && core.watcher.is_none();
@@ -94,7 +95,8 @@ impl Warp {
                     }
                     if access.strong {
                         strong += STRONG;
-                        end = end.saturating_sub(STRONG);
+                        // Who polls in vain gives the rest of the turn away.
+                        end = if core.spins == spins { end.saturating_sub(STRONG) } else { 0 };
                     }
                     pc += 1;
                 }

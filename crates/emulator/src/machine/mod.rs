@@ -25,6 +25,7 @@ mod launch;
 mod mbarrier;
 mod multimem;
 mod multiply;
+mod overlap;
 mod peers;
 mod print;
 mod products;

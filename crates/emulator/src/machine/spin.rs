@@ -51,12 +51,12 @@ impl Warp {
     fn look(&mut self, core: &mut Core<'_>, at: (u32, u64, usize)) {
         let state = self.state_at(at.0);
         let now = core.now();
-        let alone = !self.is_ready();
+        let others = self.groups.iter().filter(|g| g.state == State::Ready).count() as u64;
         let spin = &mut self.spin;
         if spin.state == state {
             spin.again = true;
             // Other lanes of the warp that can run must have had their turn meanwhile.
-            if alone || self.worked - spin.worked > 4 * PATIENCE {
+            if others == 0 || self.worked - spin.worked > (others + 3) * PATIENCE {
                 (spin.seen, spin.at) = (now, at);
                 core.spins += 1;
             }
@@ -71,11 +71,14 @@ impl Warp {
 
     fn state_at(&self, pc: u32) -> u64 {
         let mut hash = FxHasher::default();
+        // Where several can run, each comes to a poll of its own, and the others stand anywhere.
+        let pc = if self.is_ready() { 0 } else { pc };
         (pc, self.stores, self.live).hash(&mut hash);
         self.registers.r32.hash(&mut hash);
         self.registers.r64.hash(&mut hash);
         self.registers.p.hash(&mut hash);
-        let mut groups: Vec<_> = self.groups.iter().map(|g| (g.pc, g.mask, g.state == State::Ready)).collect();
+        let waiting = self.groups.iter().filter(|g| g.state != State::Ready);
+        let mut groups: Vec<_> = waiting.map(|g| (g.pc, g.mask)).collect();
         groups.sort_unstable();
         groups.hash(&mut hash);
         hash.finish()

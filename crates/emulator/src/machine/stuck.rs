@@ -4,7 +4,7 @@ use super::cell::resolve;
 use super::core::Core;
 use super::grid::Grid;
 use super::spin::Spin;
-use super::warp::Group;
+use super::warp::{Group, State};
 use crate::finding::{FindingKind, Storage};
 use crate::lanes::LANES;
 use crate::program::Space;
@@ -68,11 +68,11 @@ impl Grid<'_> {
     #[cold]
     pub(super) fn report_deadlock(&mut self, detail: &str, notes: Vec<Note>) -> bool {
         let first = self.resident.iter_mut().find_map(|cluster| {
-            let (rank, index, group, spin) = cluster
-                .warps
-                .iter()
-                .filter(|w| w.live != 0)
-                .find_map(|w| Some((w.rank, w.index, *w.groups.first()?, w.spin)))?;
+            let (rank, index, group, spin) = cluster.warps.iter().filter(|w| w.live != 0).find_map(|w| {
+                // Of a warp that polls, the lanes that do.
+                let polls = w.groups.iter().find(|g| w.spin.is_vain() && g.state == State::Ready);
+                Some((w.rank, w.index, *polls.or(w.groups.first())?, w.spin))
+            })?;
             Some((cluster, rank, index, group, spin))
         });
         let Some((cluster, rank, warp, group, spin)) = first else { return false };

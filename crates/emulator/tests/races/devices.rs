@@ -112,6 +112,32 @@ fn memory_of_another_device_must_be_mapped() {
     }
 }
 
+/// Also where lanes of a warp poll on their own, and different flags.
+#[test]
+fn lanes_that_wait_apart_are_told_of() {
+    let one = "POLL:\nld.acquire.sys.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra POLL;";
+    let two = format!(
+        "setp.lt.u32 %p2, %r1, 16;\n@%p2 bra FIRST;\n{}\nbra.uni END;\nFIRST:\n{one}\nEND:",
+        one.replace("POLL", "OTHER").replace("[%rd1]", "[%rd2]")
+    );
+    for body in [one, &two] {
+        for lanes_apart in [false, true] {
+            for options in schedules() {
+                let mut s = two_devices();
+                let flags = [0, 1].map(|d| words(&mut s, d, 64, "flag"));
+                let streams = [0, 1].map(|d| s.stream(Device(d)).unwrap());
+                let wait = || launch([1, 1, 1], [32, 1, 1], &[P(flags[0]), P(flags[1])]);
+                for stream in streams {
+                    s.on(stream).launch(&of_two(body), wait());
+                }
+                let outcome = s.run(&Options { lanes_apart, budget: Some(20_000_000), ..options }).unwrap();
+                let kinds: Vec<FindingKind> = outcome.findings.iter().map(|f| f.kind).collect();
+                assert_eq!(kinds, [FindingKind::Deadlock], "{options:?}, {lanes_apart}");
+            }
+        }
+    }
+}
+
 #[test]
 fn who_waits_for_whom() {
     // Each waits for a flag that the other raises only afterwards.

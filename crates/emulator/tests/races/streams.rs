@@ -47,6 +47,37 @@ fn launches_of_two_streams_need_an_event() {
     always(FindingKind::Race, "nothing orders the two launches", |o| two_launches(enqueue(false), o));
 }
 
+/// A launch may read through `.nc` what was written before it, and what it has read may be written when it is over.
+#[test]
+fn memory_read_through_nc_may_change_between_launches() {
+    const READ_NC: &str = "ld.global.nc.u32 %r3, [%rd1];\nst.global.u32 [%rd2], %r3;";
+    let run = |bodies: [&str; 2], event: bool, host: bool, options: &Options| {
+        let mut s = two_devices();
+        let (x, y) = (words(&mut s, 0, 64, "x"), words(&mut s, 0, 64, "y"));
+        s.map_to_host(x).unwrap();
+        let [first, second] = [0, 0].map(|d| s.stream(Device(d)).unwrap());
+        let done = s.event();
+        if host {
+            let thread = s.host_thread("main");
+            s.host(thread).write(x, &[7; 256]);
+            if event {
+                s.host(thread).record(done);
+            }
+        } else {
+            s.on(first).launch(&of_two(bodies[0]), launch([2, 1, 1], [32, 1, 1], &[P(x), P(y)]));
+            if event {
+                s.on(first).record(done);
+            }
+        }
+        s.on(second).wait(done).launch(&of_two(bodies[1]), launch([2, 1, 1], [32, 1, 1], &[P(x), P(y)]));
+        s.run(options).unwrap()
+    };
+    for (bodies, host) in [([WRITE, READ_NC], false), ([READ_NC, WRITE], false), (["", READ_NC], true)] {
+        always_clean(|o| run(bodies, true, host, o));
+        always(FindingKind::ConstantLoad, "through `.nc`", |o| run(bodies, false, host, o));
+    }
+}
+
 #[test]
 fn events_pass_on_what_came_before() {
     let enqueue = |s: &mut System, [write, read]: [Arc<Program>; 2], [a, b]: [Launch; 2]| {

@@ -7,7 +7,7 @@ use super::share::Exported;
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::driver::Context;
 use crate::error::Error;
-use crate::launched::Description;
+use crate::launched::{Description, Launched};
 use crate::report::CompileReport;
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,7 +111,12 @@ pub(super) trait Backend: Send + Sync {
     /// Ends a capture that has failed. Silent.
     fn abandon_capture(&self, stream: StreamHandle);
     /// Runs a graph; `kernels` names it when it breaks the device.
-    fn replay(&self, graph: GraphHandle, kernels: &Arc<str>, stream: StreamHandle) -> Result<LaunchOutcome, Error>;
+    fn replay(
+        &self,
+        graph: GraphHandle,
+        launches: &Arc<[Launched]>,
+        stream: StreamHandle,
+    ) -> Result<LaunchOutcome, Error>;
     fn destroy_graph(&self, graph: GraphHandle);
 
     /// A tensor map that has been checked, as a kernel of this device takes it.

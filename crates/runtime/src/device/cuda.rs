@@ -12,7 +12,7 @@ use crate::bundle::Bundle;
 use crate::cache::{Cache, Code, Key, Source};
 use crate::driver::{self, Context, PinnedMemory, PinnedTransfer, Properties, driver};
 use crate::error::Error;
-use crate::launched::Description;
+use crate::launched::{Description, Launched};
 use crate::report::{CompileReport, Spills};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -270,8 +270,13 @@ impl Backend for Cuda {
         self.context.abandon_capture(stream);
     }
 
-    fn replay(&self, graph: GraphHandle, kernels: &Arc<str>, stream: StreamHandle) -> Result<LaunchOutcome, Error> {
-        self.context.replay(graph, kernels, stream)?;
+    fn replay(
+        &self,
+        graph: GraphHandle,
+        launches: &Arc<[Launched]>,
+        stream: StreamHandle,
+    ) -> Result<LaunchOutcome, Error> {
+        self.context.replay(graph, launches, stream)?;
         Ok(LaunchOutcome::default())
     }
 

@@ -7,7 +7,7 @@ use super::shape::{KernelLimits, LaunchShape};
 use super::stream::Stream;
 use crate::counters;
 use crate::error::Error;
-use crate::launched::Description;
+use crate::launched::{Description, Launched};
 use crate::range;
 use crate::report::CompileReport;
 use std::borrow::Cow;
@@ -164,7 +164,7 @@ impl Function {
         let mut outcome = kernel.launch(shape, &parameters[..size], stream.handle(), about, manifest)?;
         counters::LAUNCHED.add(1);
         if stream.is_capturing() {
-            stream.captured(self);
+            stream.captured(self, Launched::new(about, parameters));
         } else if synchronous() {
             outcome.add(stream.synchronize()?);
         }

@@ -6,6 +6,7 @@ use super::function::{Function, LaunchOutcome};
 use super::info::{Counted, Kind};
 use super::stream::{Capture, Stream};
 use crate::error::Error;
+use crate::launched::Launched;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// It holds its kernels, but not the memory that they were given: buffers must outlive it.
 pub struct Graph {
     handle: GraphHandle,
-    kernels: Arc<str>,
+    launches: Arc<[Launched]>,
     counted: Counted,
     /// Keeps their code loaded.
     functions: Vec<Function>,
@@ -23,7 +24,7 @@ pub struct Graph {
 /// How a graph came to run other work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphUpdate {
-    /// The same pieces of work in the same order, with other arguments: changed in place.
+    /// Pieces of work of the same kinds in the same order, with other kernels or arguments: changed in place.
     InPlace,
     /// Another graph took its place, which costs what the first one did.
     Anew,
@@ -51,21 +52,15 @@ fn capture<T>(
     device: &Device,
     work: impl FnOnce(&Stream) -> Result<(), Error>,
     end: impl FnOnce(&Stream) -> Result<T, Error>,
-) -> Result<(T, Vec<Function>), Error> {
+) -> Result<(T, Vec<Function>, Arc<[Launched]>), Error> {
     let stream = device.create_independent_stream()?;
     device.backend().begin_capture(stream.handle())?;
     // A panic of the work ends it too.
     let mut capturing = Capturing { stream: &stream, noted: stream.start_noting(), ended: false };
     work(&stream)?;
-    let functions = capturing.noted.end();
+    let (functions, launches) = capturing.noted.end();
     capturing.ended = true;
-    Ok((end(&stream)?, functions))
-}
-
-fn names(functions: &[Function]) -> Arc<str> {
-    let mut names: Vec<&str> = functions.iter().map(Function::name).collect();
-    names.dedup();
-    names.join(", ").into()
+    Ok((end(&stream)?, functions, launches.into()))
 }
 
 impl Graph {
@@ -76,22 +71,23 @@ impl Graph {
     /// The work's own, and when it queued something that can not be written down, or left a stream that it does not wait
     /// for.
     pub fn capture(device: &Device, work: impl FnOnce(&Stream) -> Result<(), Error>) -> Result<Graph, Error> {
-        let (handle, functions) = capture(device, work, |stream| device.backend().end_capture(stream.handle()))?;
-        Ok(Graph { handle, kernels: names(&functions), counted: Counted::new(device, Kind::Graph, 0), functions })
+        let (handle, functions, launches) =
+            capture(device, work, |stream| device.backend().end_capture(stream.handle()))?;
+        Ok(Graph { handle, launches, counted: Counted::new(device, Kind::Graph, 0), functions })
     }
 
     /// Writes down other work, which is what [`Graph::replay`] runs from here on: a step with other buffers, sizes or
-    /// scalars, say. Where the pieces of work are the same as before but for their arguments, that is a fraction of a new
-    /// graph's cost; where they are not, another graph takes this one's place. The answer says which. A replay in flight
-    /// ends as it began.
+    /// scalars, say. Where the pieces of work are of the same kinds as before and as they wait for each other, that is a
+    /// fraction of a new graph's cost; where they are not, another graph takes this one's place. The answer says which. A
+    /// replay in flight ends as it began.
     ///
     /// # Errors
     /// As [`Graph::capture`]; the graph is as it was then.
     pub fn update(&mut self, work: impl FnOnce(&Stream) -> Result<(), Error>) -> Result<GraphUpdate, Error> {
         let device = self.device().clone();
         let end = |stream: &Stream| device.backend().end_capture_into(self.handle, stream.handle());
-        let (other, functions) = capture(&device, work, end)?;
-        self.kernels = names(&functions);
+        let (other, functions, launches) = capture(&device, work, end)?;
+        self.launches = launches;
         self.functions = functions;
         Ok(match other {
             None => GraphUpdate::InPlace,
@@ -121,9 +117,10 @@ impl Graph {
         if stream.device() != device {
             return Err(device.other("the stream", stream.device()));
         }
-        let outcome = device.backend().replay(self.handle, &self.kernels, stream.handle())?;
+        let outcome = device.backend().replay(self.handle, &self.launches, stream.handle())?;
         if stream.is_capturing() {
-            self.functions.iter().for_each(|f| stream.captured(f));
+            let launches = self.functions.iter().zip(&*self.launches);
+            launches.for_each(|(f, launch)| stream.captured(f, launch.clone()));
         }
         Ok(outcome)
     }
@@ -137,6 +134,8 @@ impl Drop for Graph {
 
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Graph({} on {})", self.kernels, self.device().info().id)
+        let mut names: Vec<&str> = self.functions.iter().map(Function::name).collect();
+        names.dedup();
+        write!(f, "Graph({} on {})", names.join(", "), self.device().info().id)
     }
 }

@@ -5,6 +5,7 @@ use super::backend::{EventHandle, StreamHandle};
 use super::function::{Function, LaunchOutcome};
 use super::info::{Counted, Kind};
 use crate::error::Error;
+use crate::launched::Launched;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -30,8 +31,8 @@ struct Named {
 
 /// Work of one or several streams that is being written down.
 pub(super) struct Capture {
-    /// A graph must keep its kernels loaded.
-    functions: Mutex<Vec<Function>>,
+    /// A graph must keep its kernels loaded, and says what it launched when the device breaks.
+    launches: Mutex<Vec<(Function, Launched)>>,
     streams: Mutex<Vec<Weak<Named>>>,
     over: AtomicBool,
 }
@@ -139,9 +140,9 @@ impl Stream {
     }
 
     /// Notes that a launch of the function has been written down.
-    pub(super) fn captured(&self, function: &Function) {
+    pub(super) fn captured(&self, function: &Function, launch: Launched) {
         if let Some(capture) = self.capture() {
-            lock(&capture.functions).push(function.clone());
+            lock(&capture.launches).push((function.clone(), launch));
         }
     }
 
@@ -151,7 +152,7 @@ impl Stream {
 
     /// From here on, what is launched is noted.
     pub(super) fn start_noting(&self) -> Arc<Capture> {
-        let capture = Capture { functions: Mutex::default(), streams: Mutex::default(), over: AtomicBool::new(false) };
+        let capture = Capture { launches: Mutex::default(), streams: Mutex::default(), over: AtomicBool::new(false) };
         let capture = Arc::new(capture);
         if let Some(named) = &self.named {
             named.join(&capture);
@@ -170,13 +171,13 @@ impl Named {
 
 impl Capture {
     /// Ends it for all its streams; gives what was noted.
-    pub(super) fn end(&self) -> Vec<Function> {
+    pub(super) fn end(&self) -> (Vec<Function>, Vec<Launched>) {
         self.over.store(true, Ordering::Relaxed);
         for named in lock(&self.streams).drain(..).filter_map(|n| n.upgrade()) {
             named.capturing.store(false, Ordering::Relaxed);
             *lock(&named.capture) = None;
         }
-        std::mem::take(&mut *lock(&self.functions))
+        lock(&self.launches).drain(..).unzip()
     }
 }
 

@@ -6,9 +6,9 @@ use super::properties::{Properties, device, recent_enough};
 use super::queue::StreamHandle;
 use super::{Driver, driver};
 use crate::error::Error;
-use crate::launched::{Recent, Suspect, What};
+use crate::launched::{Recent, Suspect};
 use cudarc::driver::sys::{CUcontext, CUdevice};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 
 /// A context of a card. As a rule the primary one, which PyTorch and CUDA's runtime use too; it is retained and never
 /// released: making it takes the better part of a second, and memory may be freed as late as when the process ends.
@@ -96,22 +96,13 @@ impl Context {
         Error::DeviceLost { reason: lost.reason.clone(), suspects: lost.suspects.clone() }
     }
 
-    /// Remembers a graph's launch until its stream is synchronised.
-    pub(super) fn launched(&self, kernels: &Arc<str>, stream: StreamHandle) {
-        self.recent.launched(What::Graph(kernels.clone()), &[], stream.0);
-    }
-
-    /// The launches of that stream have ended well.
-    pub(super) fn finished(&self, stream: StreamHandle) {
-        self.recent.finished(Some(stream.0));
-    }
-
     /// Waits for all streams.
     pub(crate) fn synchronize(&self) -> Result<(), Error> {
         let _entered = self.enter()?;
+        let before = self.recent.now();
         // SAFETY: the context is current.
         unsafe { self.driver.api.cuCtxSynchronize() }.map_err(|e| self.explain(e))?;
-        self.recent.finished(None);
+        self.recent.finished(None, before);
         Ok(())
     }
 

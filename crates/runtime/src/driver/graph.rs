@@ -4,6 +4,7 @@ use super::context::Context;
 use super::failure::GRAPH_EXEC_UPDATE_FAILURE;
 use super::queue::StreamHandle;
 use crate::error::Error;
+use crate::launched::Launched;
 use cudarc::driver::sys::{CUgraph, CUgraphExec, CUstreamCaptureMode};
 use std::sync::Arc;
 
@@ -96,12 +97,17 @@ impl Context {
         Ok(GraphHandle(exec as usize as u64))
     }
 
-    /// Runs a graph on a stream; `kernels` are its suspects.
-    pub(crate) fn replay(&self, graph: GraphHandle, kernels: &Arc<str>, stream: StreamHandle) -> Result<(), Error> {
+    /// Runs a graph on a stream; `launches` are its suspects.
+    pub(crate) fn replay(
+        &self,
+        graph: GraphHandle,
+        launches: &Arc<[Launched]>,
+        stream: StreamHandle,
+    ) -> Result<(), Error> {
         let _entered = self.enter()?;
         // SAFETY: both are live.
         unsafe { self.driver.api.cuGraphLaunch(graph.raw(), stream.raw()) }.map_err(|e| self.explain(e))?;
-        self.launched(kernels, stream);
+        self.recent.replayed(launches, stream.0);
         Ok(())
     }
 

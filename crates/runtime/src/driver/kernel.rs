@@ -5,7 +5,7 @@ use super::failure::NOT_FOUND;
 use super::queue::StreamHandle;
 use crate::device::LaunchShape;
 use crate::error::Error;
-use crate::launched::{Description, What};
+use crate::launched::Description;
 use cudarc::driver::sys::{
     CUfunction, CUfunction_attribute, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue,
     CUlaunchAttributeValue_union__bindgen_ty_1 as ClusterDim, CUlaunchConfig, CUmodule,
@@ -45,6 +45,8 @@ impl Kernel {
         let missing = || Error::NoEntry { entry: name.into() };
         let entry = CString::new(name).map_err(|_| missing())?;
         let _entered = context.enter()?;
+        // A first launch may be one that is written down for a graph.
+        let _relaxed = context.relaxed();
         let api = &context.driver.api;
         let mut module = std::ptr::null_mut();
         // SAFETY: the image is a whole cubin, an ELF file, whose headers say its size; the driver copies it.
@@ -125,7 +127,7 @@ impl Kernel {
         // that the caller has checked to be long enough, and the driver keeps none of them.
         unsafe { context.driver.api.cuLaunchKernelEx(&config, self.function, each, extra) }
             .map_err(|e| context.explain(e))?;
-        context.recent.launched(What::Kernel(about.clone()), parameters, stream.0);
+        context.recent.launched(about, parameters, stream.0);
         Ok(())
     }
 

@@ -62,9 +62,10 @@ impl Context {
     /// Waits for all that is queued on a stream.
     pub(crate) fn synchronize_stream(&self, stream: StreamHandle) -> Result<(), Error> {
         let _entered = self.enter()?;
+        let before = self.recent.now();
         // SAFETY: the stream is live.
         unsafe { self.driver.api.cuStreamSynchronize(stream.raw()) }.map_err(|e| self.explain(e))?;
-        self.finished(stream);
+        self.recent.finished(Some(stream.0), before);
         Ok(())
     }
 

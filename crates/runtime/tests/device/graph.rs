@@ -60,6 +60,19 @@ fn a_graph_is_updated_in_place_or_anew() {
     assert_eq!(more.unwrap(), GraphUpdate::Anew);
     graph.replay(&stream).unwrap();
     assert_eq!((values(&y), values(&x)), (vec![8.0; 32], vec![8.0; 32]));
+    // As many pieces, of another kind.
+    let other = graph.update(|s| {
+        add(&function, s, [&z, &z, &y])?;
+        x.fill(0, s)
+    });
+    assert_eq!(other.unwrap(), GraphUpdate::Anew);
+    graph.replay(&stream).unwrap();
+    assert_eq!(values(&x), [0.0; 32]);
+    let back = graph.update(|s| {
+        add(&function, s, [&z, &z, &y])?;
+        x.copy_from(&y, s)
+    });
+    assert_eq!(back.unwrap(), GraphUpdate::Anew);
     // What fails changes nothing.
     let failed = graph.update(|s| {
         add(&function, s, [&x, &x, &x])?;

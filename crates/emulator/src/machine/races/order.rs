@@ -19,10 +19,13 @@ impl Judge<'_> {
     #[inline(always)]
     pub(super) fn order(&self, old: &Group, old_lane: u32, lane: u32) -> Order {
         let lane = self.by.unwrap_or(lane);
-        if self.touch.writes && old.touch.constant || self.touch.constant && old.touch.writes {
+        let clock = self.clock;
+        // What a launch reads through `.nc` must not change from its start to its end.
+        if self.touch.writes && old.touch.constant && !clock.known(lane).is_over(party_of(old.block))
+            || self.touch.constant && old.touch.writes && !clock.starts_after(old, old_lane)
+        {
             return Order::Race;
         }
-        let clock = self.clock;
         // Who only reads need not know whether it is ordered.
         if !self.touch.writes && self.both_strong(old) {
             return Order::Allowed;

@@ -1,7 +1,9 @@
 //! What the threads of a warp know.
 
 use super::clock::{Clock, Entry, Lanes, joined};
+use super::parties::party_of;
 use crate::lanes::{LANES, each};
+use crate::memory::Group;
 use crate::program::Scope;
 use std::rc::Rc;
 
@@ -50,6 +52,8 @@ pub(crate) struct WarpClock {
     matrix: Option<Box<[[u32; LANES]; LANES]>>,
     /// What the lanes know of other warps.
     known: Lanes<Rc<Clock>>,
+    /// What was known when the launch started.
+    start: Rc<Clock>,
     /// What their last release fence makes known, and to whom.
     fenced: Lanes<Option<(Rc<Clock>, Scope)>>,
     /// What an acquire fence would make them know, by whom they read it.
@@ -82,6 +86,7 @@ impl WarpClock {
             synced: 0,
             matrix: None,
             known: Lanes::One(Rc::clone(start)),
+            start: Rc::clone(start),
             fenced: Lanes::One(None),
             pending: Lanes::One(None),
             hints: vec![],
@@ -133,6 +138,12 @@ impl WarpClock {
     #[inline(always)]
     pub(super) fn agrees(&self) -> bool {
         matches!(self.known, Lanes::One(_))
+    }
+
+    /// Whether an access of another party was ordered before the launch.
+    pub(super) fn starts_after(&self, old: &Group, lane: u32) -> bool {
+        self.start.is_over(party_of(old.block))
+            || self.start.entry(old.block, old.warp.into()).is_some_and(|entry| old.tick <= entry.time(lane))
     }
 
     pub(super) fn known(&self, lane: u32) -> &Clock {

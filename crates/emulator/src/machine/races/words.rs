@@ -57,7 +57,8 @@ impl Words {
     #[inline(always)]
     pub(crate) fn of_span(span: &Span, bytes: u32, mask: u32) -> Option<Words> {
         let length = span.greatest - span.least;
-        if !span.regular || bytes % 4 != 0 && !(span.unit_stride && span.least % 4 == 0) || length >= 1 << 24 {
+        let whole = bytes.is_multiple_of(4) || span.unit_stride && span.least.is_multiple_of(4);
+        if !span.regular || !whole || length >= 1 << 24 {
             return None;
         }
         let more = span.base.wrapping_sub(span.least) as u32;

@@ -287,8 +287,10 @@ impl<'a> Run<'a> {
     fn collect(&mut self, party: usize, work: Active<'a>) {
         let Active::Grid(grid) = work else { return };
         let core = grid.core;
+        let mut findings = core.overlaps();
         let printed = core.printed.into_iter().map(|(_, text)| text).collect();
-        self.done.push((party, core.findings.finish(), printed));
+        findings.extend(core.findings.finish());
+        self.done.push((party, findings, printed));
     }
 
     fn finish(mut self) -> (Outcome, Vec<Vec<u8>>) {

@@ -26,6 +26,8 @@ pub(super) struct Picker {
     seed: u64,
     random: Random,
     turns: u64,
+    /// Those of them that are for all, where one device is preferred.
+    shared: u64,
     /// The device that is slow or fast.
     special: Owner,
     /// The precedence of each party; who has none yet draws it.
@@ -51,6 +53,7 @@ impl Picker {
             seed,
             random,
             turns: 0,
+            shared: 0,
             special,
             precedence: FxHashMap::default(),
             lowest: DRAWN,
@@ -70,9 +73,12 @@ impl Picker {
             Schedule::FastDevice if !self.turns.is_multiple_of(SHARED) => of_special(true),
             _ => vec![],
         };
+        self.shared += u64::from(among.is_empty());
+        // Each in turn: every sixteenth turn of four would always be the same one's.
+        let turn = if among.is_empty() { self.shared } else { self.turns };
         let among = if among.is_empty() { ready } else { among.as_slice() };
         let place = match (self.schedule, self.seed) {
-            (Schedule::RoundRobin, _) | (_, 0) => self.turns % among.len().max(1) as u64,
+            (Schedule::RoundRobin, _) | (_, 0) => turn % among.len().max(1) as u64,
             _ => self.random.below(among.len() as u64),
         };
         let chosen = among.get(place as usize)?;

@@ -37,9 +37,12 @@ impl Run<'_> {
     #[cold]
     pub(super) fn deadlock(&mut self) {
         let mut notes: Vec<Note> = vec![];
-        for running in &self.running {
-            if let Active::Grid(grid) = &running.work {
+        for running in &mut self.running {
+            if let Active::Grid(grid) = &mut running.work {
+                // They know who wrote what is waited for.
+                std::mem::swap(&mut grid.core.flags, &mut self.flags);
                 notes.extend(grid.waits());
+                std::mem::swap(&mut grid.core.flags, &mut self.flags);
             }
         }
         let mut first = None;

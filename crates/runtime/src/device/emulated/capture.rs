@@ -25,15 +25,20 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Whether the other is the same work with other arguments.
+    /// Whether the other is work of the same kinds in the same order: what a card changes in place.
     fn is_like(&self, other: &Written) -> bool {
         let same = |a: &Work, b: &Work| match (a, b) {
-            (Work::Launch { program: a, .. }, Work::Launch { program: b, .. }) => Arc::ptr_eq(a, b),
+            (Work::Wait { moment: a }, Work::Wait { moment: b }) => self.record(*a) == other.record(*b),
             _ => discriminant(a) == discriminant(b),
         };
         self.devices == other.devices
             && self.work.len() == other.work.len()
             && self.work.iter().zip(&other.work).all(|((s, a), (t, b))| s == t && same(a, b))
+    }
+
+    /// Which piece of work is that moment.
+    fn record(&self, moment: u64) -> Option<usize> {
+        self.work.iter().position(|(_, work)| matches!(work, Work::Record { moment: m } if *m == moment))
     }
 }
 
@@ -194,12 +199,11 @@ fn is_joined(written: &Written) -> bool {
         if i >= before[*stream] {
             return false;
         }
-        if let Work::Wait { moment } = work {
-            let record = |w: &(usize, Work)| matches!(&w.1, Work::Record { moment: m } if m == moment);
-            if let Some(at) = written.work[..i].iter().position(record) {
-                let other = written.work[at].0;
-                before[other] = before[other].max(at + 1);
-            }
+        if let Work::Wait { moment } = work
+            && let Some(at) = written.record(*moment)
+        {
+            let other = written.work[at].0;
+            before[other] = before[other].max(at + 1);
         }
     }
     true

@@ -6,7 +6,7 @@ use super::super::shape::LaunchShape;
 use super::node::Node;
 use super::work::Work;
 use crate::error::Error;
-use crate::launched::{Description, Recent, What};
+use crate::launched::{Description, Recent};
 use std::sync::Arc;
 use warpsmith_emulator::{Launch, Manifest, Program};
 
@@ -28,7 +28,7 @@ impl Kernel for Decoded {
         manifest: Option<&Manifest>,
     ) -> Result<LaunchOutcome, Error> {
         if let Some(recent) = &self.idle {
-            recent.launched(What::Kernel(about.clone()), parameters, stream.0);
+            recent.launched(about, parameters, stream.0);
             return Ok(LaunchOutcome::default());
         }
         let manifest = manifest.cloned().or_else(|| about.manifest(parameters));

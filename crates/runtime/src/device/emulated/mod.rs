@@ -24,7 +24,7 @@ use super::shape::{KernelLimits, ptx_runs_on};
 use super::share::Exported;
 use super::tensor_map::{TENSOR_MAP_BYTES, TensorMap};
 use crate::error::Error;
-use crate::launched::Recent;
+use crate::launched::{Launched, Recent};
 use crate::report::CompileReport;
 use copying::Copying;
 use kernel::Decoded;
@@ -367,7 +367,12 @@ impl Backend for Emulated {
         self.state().abandon_capture(stream.0);
     }
 
-    fn replay(&self, graph: GraphHandle, _kernels: &Arc<str>, stream: StreamHandle) -> Result<LaunchOutcome, Error> {
+    fn replay(
+        &self,
+        graph: GraphHandle,
+        _launches: &Arc<[Launched]>,
+        stream: StreamHandle,
+    ) -> Result<LaunchOutcome, Error> {
         let mut state = self.state();
         let stream = state.stream(self.index, stream.0)?;
         state.replay(graph.0, stream)
