@@ -33,6 +33,7 @@ Examples:
   warpsmith bench rows --compare yesterday.json
   warpsmith bench softmax --shape 32768x4096,32768x8192 --dtype bf16,f32
   warpsmith bench softmax --shape 32768x8192 --plan threads_per_row=256,threads_per_row=512
+  warpsmith bench softmax --shape 32x8192 --plan all --device emulated
   warpsmith bench all --device emulated
 
 On a card: medians with a cold level-two cache, beside a copy of as many bytes measured the same way in the same run (for

@@ -75,6 +75,17 @@ fn dtypes_and_plans_stand_side_by_side() {
 }
 
 #[test]
+fn every_plan_is_counted() {
+    let out = shown(&["bench", "softmax", "--shape", "2x4096", "--plan", "all", "--device", "emulated"]);
+    let rows = out.lines().filter(|l| l.starts_with("softmax ")).count();
+    assert!(rows > 3, "{out}");
+    // The operator's own comes first.
+    let own = shown(&["explain", "softmax", "--shape", "2x4096", "--chip", "h200"]);
+    let threads = own.split(" threads a row").next().unwrap().rsplit(' ').next().unwrap();
+    assert!(line(&out, "softmax 2 × 4096").contains(&format!("threads_per_row={threads} ")), "{out}{own}");
+}
+
+#[test]
 fn a_run_is_compared_with_an_earlier_one() {
     let (_, mut record, path) = run("bench_then.json", &[]);
     let (out, ..) = run("bench_now.json", &["--compare", &path]);
@@ -129,7 +140,7 @@ fn bad_input_is_named_in_one_line() {
     );
     for (args, expected) in [
         (["--shape", "4"], "`4` is no shape; expected ROWSxDIM or MxNxK, like 1024x4096 or 4096x4096x4096"),
-        (["--plan", "fast"], "`fast` is no plan; expected threads_per_row=N, like threads_per_row=64"),
+        (["--plan", "fast"], "`fast` is no plan; expected threads_per_row=N, like threads_per_row=64, or all"),
         (["--dtype", "float"], "`float` is not a dtype"),
         (["--repetitions", "0"], "0 is not in 1..=10000"),
     ] {

@@ -96,7 +96,8 @@ impl Bound {
     ///
     /// # Errors
     /// When the device refuses, or an earlier launch broke it. On a card, what this launch does wrong is an error of a
-    /// later call; on an emulated device it is in the outcome.
+    /// later call; on an emulated device it is in the outcome of whoever runs it, as
+    /// [`Function::launch`](crate::Function::launch) says.
     pub fn launch(&self, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
         match &self.loaded {
             Some(loaded) => loaded.launch(&self.launch, &self.parameters, stream),
