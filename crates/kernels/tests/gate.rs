@@ -13,14 +13,14 @@ fn tensor(address: u64, dtype: DType, shape: &[usize]) -> TensorArg {
 #[test]
 fn the_first_that_takes_the_arguments_is_the_one_that_runs() {
     for chip in Chip::ALL {
-        for dim in [1, 111, 4096, LONGEST_ROW] {
+        for dim in [1, 111, 4096, LONGEST_ROW, LONGEST_ROW + 1, 1 << 20] {
             for dtype in [DType::F32, DType::F16, DType::BF16] {
                 let [x, y, w] = [&[3, dim][..], &[3, dim], &[dim]].map(|shape| tensor(256, dtype, shape));
                 let chosen = softmax::candidates(&x, &y, &chip).unwrap().into_iter().find_map(|c| c.verdict.ok());
-                assert_eq!(chosen, Some(softmax::plan(&x, &y).unwrap()));
+                assert_eq!(chosen, Some(softmax::plan_on(&x, &y, &chip).unwrap()));
                 let all = rms_norm::candidates(&x, Some(&w), &y, 0.5, &chip).unwrap();
                 let chosen = all.into_iter().find_map(|c| c.verdict.ok());
-                assert_eq!(chosen, Some(rms_norm::plan(&x, Some(&w), &y, 0.5).unwrap()));
+                assert_eq!(chosen, Some(rms_norm::plan_on(&x, Some(&w), &y, 0.5, &chip).unwrap()));
             }
         }
         let [a, b, c] = [[100, 72], [64, 72], [100, 64]].map(|shape| tensor(256, DType::BF16, &shape));
@@ -33,10 +33,13 @@ fn the_first_that_takes_the_arguments_is_the_one_that_runs() {
 #[test]
 fn what_is_right_but_not_taken_is_refused_with_its_reason() {
     let long = tensor(256, DType::BF16, &[1, LONGEST_ROW + 1]);
-    let refused = softmax::candidates(&long, &long, &Chip::B200).unwrap().remove(0).verdict.unwrap_err();
+    let said = |chip| softmax::candidates(&long, &long, &chip).unwrap();
+    let refused = said(Chip::B200).remove(0).verdict.unwrap_err();
     assert_eq!(refused, Refusal::RowLength { argument: "x", most: LONGEST_ROW, got: LONGEST_ROW + 1 });
-    let error = softmax::plan(&long, &long).unwrap_err().to_string();
-    assert_eq!(error, "`x`: expected rows of 1 to 49152 elements, got 49153");
+    assert_eq!(said(Chip::B200).remove(1).verdict.unwrap().rows.cluster, 4);
+    let refused = said(Chip::A100).remove(1).verdict.unwrap_err().to_string();
+    assert_eq!(refused, "it needs sm_90a, and the chip is sm_80");
+    assert!(!softmax::plan_on(&long, &long, &Chip::A100).unwrap().rows.holds);
 
     let refusal = |address_of_b: u64, n: usize, k: usize, chip: Chip| {
         let (a, b) = (tensor(256, DType::F16, &[8, k]), tensor(address_of_b, DType::F16, &[n, k]));

@@ -111,7 +111,7 @@ impl Wanted {
             Wanted::Softmax { input, output, dims, in_place } => {
                 for &dim in dims {
                     let [x, mut y] = rows(*input, *output, dim, *in_place);
-                    let kernel = crate::softmax::plan(&x, &y)?;
+                    let kernel = crate::softmax::plan_on(&x, &y, chip)?;
                     let size = crate::rows::size(&x);
                     all.push(SOFTMAX.request(kernel, &SoftmaxArgs { x: &x, y: &mut y }, size));
                 }
@@ -120,7 +120,7 @@ impl Wanted {
                 for &dim in dims {
                     let [x, mut y] = rows(*input, *output, dim, *in_place);
                     let weight = weight.map(|dtype| tensor(2, dtype, &[dim]));
-                    let kernel = crate::rms_norm::plan(&x, weight.as_ref(), &y, 0.0)?;
+                    let kernel = crate::rms_norm::plan_on(&x, weight.as_ref(), &y, 0.0, chip)?;
                     let size = crate::rows::size(&x);
                     let args = RmsNormArgs { x: &x, weight: weight.as_ref(), y: &mut y, eps: 0.0 };
                     all.push(RMS_NORM.request(kernel, &args, size));

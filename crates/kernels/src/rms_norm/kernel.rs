@@ -1,9 +1,9 @@
 //! The body.
 
-use crate::rows::RowPlan;
+use crate::rows::{RowPlan, Sum1, Walk};
 use warpsmith_dsl::prelude::*;
 
-/// RMS normalisation of rows of one length, each read once and kept in registers.
+/// RMS normalisation of rows of one length.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RmsNorm {
     /// The dtype of `x`.
@@ -44,25 +44,29 @@ impl Kernel for RmsNorm {
     }
 
     fn launch(&self, a: &RmsNormArgs<'_>) -> Launch {
-        Launch::grid(a.x.dim(0).div_ceil(self.rows.rows())).block(self.rows.threads())
+        let p = &self.rows;
+        Launch::grid(p.blocks(a.x.dim(0))).block(p.threads()).cluster(p.cluster)
     }
 
     fn body(&self, a: RmsNormParams) {
-        let p = &self.rows;
-        let mine = |t: &Tensor| t.tile(p.tile(), (block_idx().x, 0)).partition(&p.tv, thread_idx().x);
-
-        let weight = || a.weight.as_ref().map(|w| mine(&w.broadcast(p.rows())).load_or(0.0).f32());
-
+        let walk = Walk::new(&self.rows, 1);
         wait_for_upstream();
-        let x = mine(&a.x).load_or(0.0).f32();
+        let x = walk.hold(|c| c.load(&a.x, 0.0));
         // Early, so that both loads are under way at once; but the largest blocks have no registers to hold it meanwhile.
-        let early = if p.threads() <= 512 { weight() } else { None };
-        let mean_square = row_reduce(x.square().sum(), Sum, &p.group) / self.dim as f32;
-        let mut y = x * (mean_square + a.eps).rsqrt();
-        if let Some(weight) = early.or_else(weight) {
-            y = y * weight; // a Rust `if let`: decided when the kernel is traced
-        }
-        mine(&a.y).store(y.to(self.output));
+        let early = self.rows.holds && self.rows.threads() <= 512;
+        let early = if early { a.weight.as_ref().map(|w| walk.held().load_vector(w)) } else { None };
+        let mean_square = walk.reduce::<Sum1>(0, |c| x(c).square().sum()) / self.dim as f32;
+        let scale = (mean_square + a.eps).rsqrt();
+        walk.each(|c| {
+            let y = x(c) * scale;
+            // A Rust `match`: decided when the kernel is traced.
+            let y = match (early, &a.weight) {
+                (Some(weight), _) => y * weight,
+                (None, Some(weight)) => y * c.load_vector(weight),
+                (None, None) => y,
+            };
+            c.store(&a.y, y);
+        });
         launch_dependents();
     }
 

@@ -1,7 +1,7 @@
 //! RMS normalisation over the last dimension (Zhang & Sennrich 2019, arXiv:1910.07467):
 //! `y[r, c] = x[r, c] / √(mean x[r]² + eps) · weight[c]`.
 //!
-//! `x` and `y` are (rows, dim), `weight` is (dim); bf16, f16 or f32, each of its own dtype; `dim` from 1 to 49,152, any
+//! `x` and `y` are (rows, dim), `weight` is (dim); bf16, f16 or f32, each of its own dtype; rows of any length from 1, any
 //! number of rows, rows any stride ≥ `dim` apart. Arithmetic is f32. `y` may be `x` itself.
 //!
 //! The sum of squares is formed in f32: where it passes 3.4·10³⁸ (a row whose norm is above 1.8·10¹⁹) the row becomes 0, as
@@ -26,7 +26,7 @@ pub(crate) static RMS_NORM: Kernels<RmsNorm> = Kernels::with_plans();
 ///
 /// # Errors
 /// [`LaunchError`] names the argument that is not right: a wrong rank, shapes that differ, a dtype other than bf16, f16
-/// and f32, a row longer than 49,152, an inner stride other than 1, an `eps` that is negative or no number.
+/// and f32, an inner stride other than 1, an `eps` that is negative or no number.
 pub fn rms_norm(
     x: &TensorArg,
     weight: Option<&TensorArg>,
@@ -36,7 +36,9 @@ pub fn rms_norm(
 ) -> Result<LaunchOutcome, LaunchError> {
     plan::check_eps(eps)?;
     let args = RmsNormArgs { x, weight, y, eps };
-    RMS_NORM.launch(&args, size(args.x), stream, || RmsNorm::plan(args.x, args.weight, args.y, args.eps))
+    RMS_NORM.launch(&args, size(args.x), stream, || {
+        RmsNorm::plan(args.x, args.weight, args.y, args.eps, stream.device().chip())
+    })
 }
 
 /// Checks the arguments and compiles the kernel that [`rms_norm`] takes for them, without launching it.
@@ -50,7 +52,7 @@ pub fn bind(
     eps: f32,
     device: &Device,
 ) -> Result<Bound, LaunchError> {
-    bind_plan(RmsNorm::plan(x, weight, y, eps)?, x, weight, y, eps, device)
+    bind_plan(RmsNorm::plan(x, weight, y, eps, device.chip())?, x, weight, y, eps, device)
 }
 
 /// The same for a kernel of the caller's choice, as [`plan`] gives one, with another [`RowPlan`](crate::rows::RowPlan).
@@ -80,17 +82,31 @@ pub fn tune(
     eps: f32,
     device: &Device,
 ) -> Result<Tuned<RmsNorm>, LaunchError> {
-    let model = RmsNorm::plan(x, weight, y, eps)?;
+    let model = RmsNorm::plan(x, weight, y, eps, device.chip())?;
     let size = size(x);
     RMS_NORM.tune(model, &RmsNormArgs { x, weight, y, eps }, size, device)
 }
 
-/// The kernel that [`rms_norm`] takes for these arguments, where nothing was tuned.
+/// The kernel that [`rms_norm`] takes for these arguments on an H200, where nothing was tuned; [`plan_on`] takes a chip.
 ///
 /// # Errors
 /// As [`rms_norm`].
 pub fn plan(x: &TensorArg, weight: Option<&TensorArg>, y: &TensorArg, eps: f32) -> Result<RmsNorm, ArgumentError> {
-    RmsNorm::plan(x, weight, y, eps)
+    RmsNorm::plan(x, weight, y, eps, &Chip::H200)
+}
+
+/// The same on a chip.
+///
+/// # Errors
+/// As [`rms_norm`].
+pub fn plan_on(
+    x: &TensorArg,
+    weight: Option<&TensorArg>,
+    y: &TensorArg,
+    eps: f32,
+    chip: &Chip,
+) -> Result<RmsNorm, ArgumentError> {
+    RmsNorm::plan(x, weight, y, eps, chip)
 }
 
 /// What each implementation says of these arguments on a chip: the first that takes them is the one that [`rms_norm`] runs.

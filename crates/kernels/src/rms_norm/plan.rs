@@ -1,8 +1,8 @@
 //! Which kernel takes which arguments.
 
 use super::RmsNorm;
-use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates};
-use crate::rows::{check, check_vector, in_registers};
+use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates, choose};
+use crate::rows::{Form, check, check_vector, form};
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
@@ -20,10 +20,22 @@ struct Ways;
 impl Operator for Ways {
     type Arguments<'a> = Call<'a>;
     type Plan = RmsNorm;
+    const SPECIALISED: &'static [Implementation<Ways>] = &[
+        Implementation {
+            name: "registers",
+            what: "a block reads its rows once and holds them in registers",
+            supports: |call, chip| call.by(Form::Block, chip),
+        },
+        Implementation {
+            name: "cluster",
+            what: "the blocks of a cluster read a row once and hold it in registers",
+            supports: |call, chip| call.by(Form::Cluster, chip),
+        },
+    ];
     const GENERAL: Implementation<Ways> = Implementation {
-        name: "registers",
-        what: "a block reads its rows once and holds them in registers",
-        supports: |call, _| call.in_registers(),
+        name: "twice",
+        what: "rows are read twice: for the sum, and for the output",
+        supports: |call, chip| call.by(Form::Streamed, chip),
     };
 }
 
@@ -36,10 +48,10 @@ impl Call<'_> {
         check_eps(eps)
     }
 
-    fn in_registers(&self) -> Result<RmsNorm, Refusal> {
+    fn by(&self, way: Form, chip: &Chip) -> Result<RmsNorm, Refusal> {
         let Call { x, weight, y } = self;
         // The weight is read once for each row, from cache: it narrows an access only when it is misaligned itself.
-        let rows = in_registers(x, y)?;
+        let rows = form(way, &[x, y], 1, chip)?;
         Ok(RmsNorm { input: x.dtype, output: y.dtype, weight: weight.map(|w| w.dtype), dim: x.dim(1), rows })
     }
 }
@@ -50,10 +62,11 @@ impl RmsNorm {
         weight: Option<&TensorArg>,
         y: &TensorArg,
         eps: f32,
+        chip: &Chip,
     ) -> Result<RmsNorm, ArgumentError> {
         let call = Call { x, weight, y };
         call.check(eps)?;
-        Ok(call.in_registers()?)
+        Ok(choose::<Ways>(&call, chip)?)
     }
 
     pub(super) fn candidates(

@@ -1,9 +1,9 @@
 //! The body.
 
-use crate::rows::RowPlan;
+use crate::rows::{MaxSum, RowPlan, Walk};
 use warpsmith_dsl::prelude::*;
 
-/// Softmax of rows of one length, each read once and kept in registers.
+/// Softmax of rows of one length.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Softmax {
     /// The dtype of `x`.
@@ -36,19 +36,25 @@ impl Kernel for Softmax {
     }
 
     fn launch(&self, a: &SoftmaxArgs<'_>) -> Launch {
-        Launch::grid(a.x.dim(0).div_ceil(self.rows.rows())).block(self.rows.threads())
+        let p = &self.rows;
+        Launch::grid(p.blocks(a.x.dim(0))).block(p.threads()).cluster(p.cluster)
     }
 
     fn body(&self, a: SoftmaxParams) {
-        let p = &self.rows;
-        let mine = |t: &Tensor| t.tile(p.tile(), (block_idx().x, 0)).partition(&p.tv, thread_idx().x);
-
+        let walk = Walk::new(&self.rows, 1);
         wait_for_upstream();
-        let x = mine(&a.x).load_or(f32::NEG_INFINITY).f32(); // what lies past the row weighs nothing
-        let max = row_reduce(x.max(), Max, &p.group);
-        let e = (x - max).exp();
-        let sum = row_reduce(e.sum(), Sum, &p.group);
-        mine(&a.y).store((e * sum.rcp()).to(self.output));
+        // What lies past the row weighs nothing.
+        if self.rows.holds {
+            let chunk = walk.held();
+            let (mine, e) = MaxSum::of(chunk.load(&a.x, f32::NEG_INFINITY));
+            let (max, sum) = walk.reduce::<MaxSum>(0, |_| mine);
+            let scale = (MaxSum::base(mine.0) - max).exp() * sum.rcp();
+            chunk.store(&a.y, e * scale);
+        } else {
+            let (max, sum) = walk.reduce::<MaxSum>(0, |c| MaxSum::of(c.load(&a.x, f32::NEG_INFINITY)).0);
+            let scale = sum.rcp();
+            walk.each(|c| c.store(&a.y, (c.load(&a.x, f32::NEG_INFINITY) - max).exp() * scale));
+        }
         launch_dependents();
     }
 

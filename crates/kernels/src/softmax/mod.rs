@@ -1,6 +1,6 @@
 //! Softmax over the last dimension: `y[r, c] = exp(x[r, c] − max x[r]) / Σ exp(x[r, ·] − max x[r])`.
 //!
-//! `x` and `y` are (rows, dim), bf16, f16 or f32, each of its own dtype; `dim` from 1 to 49,152, any number of rows, rows
+//! `x` and `y` are (rows, dim), bf16, f16 or f32, each of its own dtype; rows of any length from 1, any number of rows, rows
 //! any stride ≥ `dim` apart. Arithmetic is f32. `y` may be `x` itself.
 //!
 //! A row with a NaN or with +∞ is all NaN, and so is a row of nothing but −∞, as in PyTorch: there is no distribution to
@@ -25,7 +25,7 @@ pub(crate) static SOFTMAX: Kernels<Softmax> = Kernels::with_plans();
 ///
 /// # Errors
 /// [`LaunchError`] names the argument that is not right: a rank other than 2, shapes that differ, a dtype other than
-/// bf16, f16 and f32, a row longer than 49,152, an inner stride other than 1.
+/// bf16, f16 and f32, an inner stride other than 1.
 ///
 /// ```
 /// use warpsmith_kernels::softmax;
@@ -43,7 +43,7 @@ pub(crate) static SOFTMAX: Kernels<Softmax> = Kernels::with_plans();
 /// ```
 pub fn softmax(x: &TensorArg, y: &mut TensorArg, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
     let args = SoftmaxArgs { x, y };
-    SOFTMAX.launch(&args, size(args.x), stream, || Softmax::plan(args.x, args.y))
+    SOFTMAX.launch(&args, size(args.x), stream, || Softmax::plan(args.x, args.y, stream.device().chip()))
 }
 
 /// Checks the arguments and compiles the kernel that [`softmax`] takes for them, without launching it.
@@ -51,7 +51,7 @@ pub fn softmax(x: &TensorArg, y: &mut TensorArg, stream: &Stream) -> Result<Laun
 /// # Errors
 /// As [`softmax`].
 pub fn bind(x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Bound, LaunchError> {
-    bind_plan(Softmax::plan(x, y)?, x, y, device)
+    bind_plan(Softmax::plan(x, y, device.chip())?, x, y, device)
 }
 
 /// The same for a kernel of the caller's choice, as [`plan`] gives one, with another [`RowPlan`](crate::rows::RowPlan).
@@ -68,17 +68,25 @@ pub fn bind_plan(kernel: Softmax, x: &TensorArg, y: &mut TensorArg, device: &Dev
 /// # Errors
 /// As [`softmax`], or when the device breaks.
 pub fn tune(x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Tuned<Softmax>, LaunchError> {
-    let model = Softmax::plan(x, y)?;
+    let model = Softmax::plan(x, y, device.chip())?;
     let size = size(x);
     SOFTMAX.tune(model, &SoftmaxArgs { x, y }, size, device)
 }
 
-/// The kernel that [`softmax`] takes for these arguments, where nothing was tuned.
+/// The kernel that [`softmax`] takes for these arguments on an H200, where nothing was tuned; [`plan_on`] takes a chip.
 ///
 /// # Errors
 /// As [`softmax`].
 pub fn plan(x: &TensorArg, y: &TensorArg) -> Result<Softmax, ArgumentError> {
-    Softmax::plan(x, y)
+    Softmax::plan(x, y, &Chip::H200)
+}
+
+/// The same on a chip.
+///
+/// # Errors
+/// As [`softmax`].
+pub fn plan_on(x: &TensorArg, y: &TensorArg, chip: &Chip) -> Result<Softmax, ArgumentError> {
+    Softmax::plan(x, y, chip)
 }
 
 /// What each implementation says of these arguments on a chip: the first that takes them is the one that [`softmax`] runs.

@@ -1,8 +1,8 @@
 //! Which kernel takes which arguments.
 
 use super::Softmax;
-use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates};
-use crate::rows::{check, in_registers};
+use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates, choose};
+use crate::rows::{Form, check, form};
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
@@ -13,17 +13,29 @@ struct Ways;
 impl Operator for Ways {
     type Arguments<'a> = [&'a TensorArg; 2];
     type Plan = Softmax;
+    const SPECIALISED: &'static [Implementation<Ways>] = &[
+        Implementation {
+            name: "registers",
+            what: "a block reads its rows once and holds them in registers",
+            supports: |call, chip| Softmax::by(Form::Block, call, chip),
+        },
+        Implementation {
+            name: "cluster",
+            what: "the blocks of a cluster read a row once and hold it in registers",
+            supports: |call, chip| Softmax::by(Form::Cluster, call, chip),
+        },
+    ];
     const GENERAL: Implementation<Ways> = Implementation {
-        name: "registers",
-        what: "a block reads its rows once and holds them in registers",
-        supports: |[x, y], _| Softmax::in_registers(x, y),
+        name: "twice",
+        what: "rows are read twice: for the sum, and for the output",
+        supports: |call, chip| Softmax::by(Form::Streamed, call, chip),
     };
 }
 
 impl Softmax {
-    pub(super) fn plan(x: &TensorArg, y: &TensorArg) -> Result<Softmax, ArgumentError> {
+    pub(super) fn plan(x: &TensorArg, y: &TensorArg, chip: &Chip) -> Result<Softmax, ArgumentError> {
         check(&[("x", x), ("y", y)])?;
-        Ok(Softmax::in_registers(x, y)?)
+        Ok(choose::<Ways>(&[x, y], chip)?)
     }
 
     pub(super) fn candidates(
@@ -35,8 +47,9 @@ impl Softmax {
         Ok(candidates::<Ways>(&[x, y], chip))
     }
 
-    fn in_registers(x: &TensorArg, y: &TensorArg) -> Result<Softmax, Refusal> {
-        Ok(Softmax { input: x.dtype, output: y.dtype, dim: x.dim(1), rows: in_registers(x, y)? })
+    fn by(way: Form, [x, y]: &[&TensorArg; 2], chip: &Chip) -> Result<Softmax, Refusal> {
+        let rows = form(way, &[x, y], 1, chip)?;
+        Ok(Softmax { input: x.dtype, output: y.dtype, dim: x.dim(1), rows })
     }
 }
 

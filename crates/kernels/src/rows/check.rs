@@ -1,0 +1,128 @@
+//! Arguments of kernels over rows: what is right, and how wide an access may be.
+
+use super::RowPlan;
+use crate::gate::Refusal;
+use warpsmith_dsl::{ArgumentError, DType, Target, TensorArg};
+use warpsmith_types::Chip;
+
+/// Bytes that one access can move on every supported chip.
+const ACCESS_BYTES: usize = 16;
+
+/// Elements in one access of row-wise (rows, dim) tensors and (dim) vectors: the most, up to 128 bits of the widest
+/// dtype, that lengths, strides and addresses of all of them allow.
+pub fn vector(tensors: &[&TensorArg]) -> usize {
+    let widest = tensors.iter().map(|t| t.dtype.bytes()).max().unwrap_or(1);
+    let fits = |width: usize| {
+        tensors.iter().all(|t| {
+            let last = t.shape.len().saturating_sub(1);
+            t.dim(last).is_multiple_of(width)
+                && t.strides.iter().take(last).all(|s| s.is_multiple_of(width))
+                && t.address.is_multiple_of((width * t.dtype.bytes()) as u64)
+        })
+    };
+    let mut width = ACCESS_BYTES / widest;
+    while width > 1 && !fits(width) {
+        width /= 2;
+    }
+    width.max(1)
+}
+
+/// Checks (rows, dim) tensors of one shape, and returns `dim`.
+pub(crate) fn check(tensors: &[(&'static str, &TensorArg)]) -> Result<usize, ArgumentError> {
+    let mut dim = None;
+    for &(name, t) in tensors {
+        if t.shape.len() != 2 {
+            let (modes, shape) = ("rows, dim".into(), t.shape.clone());
+            return Err(ArgumentError::Rank { name, expected: 2, modes, shape });
+        }
+        check_dtype(name, t.dtype)?;
+        let (got, other) = (t.dim(1), tensors[0].0);
+        let expected = *dim.get_or_insert(got);
+        if got != expected {
+            return Err(ArgumentError::Disagree { name, extent: "dim", got, other, expected });
+        }
+        if got == 0 {
+            let expected = "rows of at least 1 element".into();
+            return Err(ArgumentError::Unexpected { name, expected, got: got.to_string() });
+        }
+        if got > 1 && t.strides.last() != Some(&1) {
+            let got = t.strides.last().copied().unwrap_or(0);
+            return Err(ArgumentError::InnerStride { name, extent: "dim", got });
+        }
+    }
+    Ok(dim.unwrap_or(0))
+}
+
+/// Checks a (dim) vector that goes with rows of `dim`.
+pub(crate) fn check_vector(name: &'static str, t: &TensorArg, dim: usize) -> Result<(), ArgumentError> {
+    if t.shape.len() != 1 {
+        return Err(ArgumentError::Rank { name, expected: 1, modes: "dim".into(), shape: t.shape.clone() });
+    }
+    check_dtype(name, t.dtype)?;
+    if t.dim(0) != dim {
+        let (got, expected) = (t.dim(0), dim);
+        return Err(ArgumentError::Disagree { name, extent: "dim", got, other: "x", expected });
+    }
+    Ok(())
+}
+
+pub(crate) fn check_dtype(name: &'static str, dtype: DType) -> Result<(), ArgumentError> {
+    match dtype {
+        DType::F32 | DType::F16 | DType::BF16 => Ok(()),
+        other => {
+            let expected = "elements of f32, f16 or bf16".into();
+            Err(ArgumentError::Unexpected { name, expected, got: other.to_string() })
+        }
+    }
+}
+
+/// How a row is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Once, and held by a block.
+    Block,
+    /// Once, and held by the blocks of a cluster.
+    Cluster,
+    /// Twice.
+    Streamed,
+}
+
+/// The plan of a kernel that reads rows in one form, and holds `held` of the row tensors at once.
+pub(crate) fn form(form: Form, rows: &[&TensorArg], held: usize, chip: &Chip) -> Result<RowPlan, Refusal> {
+    let Some(x) = rows.first() else { return Err(Refusal::RowLength { argument: "x", most: 0, got: 0 }) };
+    let (dim, vector) = (x.dim(x.shape.len().saturating_sub(1)), vector(rows));
+    let longest = |blocks: usize| blocks * super::LONGEST_ROW / held.max(1);
+    let (plan, most) = match form {
+        Form::Block => (RowPlan::in_block(dim, vector, held), longest(1)),
+        Form::Cluster if chip.cluster < 2 => {
+            return Err(Refusal::Target { needed: Target::SM_90A, got: chip.target });
+        }
+        Form::Cluster => (RowPlan::in_cluster(dim, vector, held, chip), longest(chip.cluster as usize)),
+        Form::Streamed => (RowPlan::streamed(dim, vector, chip), usize::MAX),
+    };
+    plan.ok_or(Refusal::RowLength { argument: "x", most, got: dim })
+}
+
+/// A call's size: plans are the same for as many rows up to a factor of two.
+pub(crate) fn size(x: &TensorArg) -> u32 {
+    x.dim(0).checked_ilog2().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accesses_are_as_wide_as_alignment_proves() {
+        let t = |address, columns, stride| TensorArg {
+            strides: vec![stride, 1],
+            ..TensorArg::new(address, warpsmith_dsl::DeviceId(0), DType::BF16, &[4, columns])
+        };
+        assert_eq!(vector(&[&t(256, 4096, 4096)]), 8);
+        assert_eq!(vector(&[&t(256, 4100, 4100)]), 4);
+        assert_eq!(vector(&[&t(258, 4096, 4096)]), 1);
+        assert_eq!(vector(&[&t(256, 4096, 4098)]), 2);
+        let wide = TensorArg::new(256, warpsmith_dsl::DeviceId(0), DType::F32, &[4096]);
+        assert_eq!(vector(&[&t(256, 4096, 4096), &wide]), 4);
+    }
+}

@@ -1,0 +1,14 @@
+//! What kernels over rows share: how blocks cover rows ([`RowPlan`]), how a kernel walks over them and reduces along them
+//! (`walk`, `reduce`), and the checks of their arguments.
+
+mod check;
+mod plan;
+mod reduce;
+mod walk;
+
+pub use check::vector;
+pub use plan::{LONGEST_ROW, RowPlan};
+
+pub(crate) use check::{Form, check, check_vector, form, size};
+pub(crate) use reduce::{MaxSum, MaxSumDot, Sum1, Sum2};
+pub(crate) use walk::{Chunk, Walk, scalar};

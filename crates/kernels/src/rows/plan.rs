@@ -1,0 +1,295 @@
+//! How blocks cover rows: plain data, chosen by a model of the chip.
+
+use std::fmt;
+use warpsmith_dsl::{ArgumentError, RowGroup, Tv};
+use warpsmith_types::Chip;
+
+/// The longest row that one block holds in registers, when it holds one tensor.
+pub const LONGEST_ROW: usize = 49_152;
+
+/// How blocks cover rows of one length: `threads_per_row` threads share a row, each owning `vectors` runs of `vector`
+/// elements; `rows` rows share a block, and `cluster` blocks a row.
+///
+/// The choice follows from what limits such kernels, memory requests in flight, and from measurements on an H200
+/// (`bench/results`):
+/// - accesses are as wide as alignment allows, up to 128 bits;
+/// - a thread has two of them at once, both issued before the first is used: with few registers a thread, many threads
+///   fit a multiprocessor, and other rows load while one waits at its barrier;
+/// - beyond 512 threads a row, more accesses a thread are better than more threads, up to eight;
+/// - short rows share a block of 128 threads, and rows that a warp holds need no shared memory and no barrier;
+/// - a row that a block does not hold is shared by the fewest blocks of a cluster that hold it at 256 threads each, so
+///   that several blocks fit a multiprocessor; when the largest cluster is too few, its blocks get larger;
+/// - a row that no cluster holds is read twice: four accesses at once, a cluster's blocks taking tiles in turn.
+///
+/// It does not depend on the number of rows, so a row gives the same bits in any batch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RowPlan {
+    /// The threads of a block that a row's reduction goes over, and rows in a block.
+    pub group: RowGroup,
+    /// Who owns what of a block's tile; its columns may overhang the row.
+    pub tv: Tv,
+    /// The length of a row.
+    pub dim: usize,
+    /// Blocks that share a row.
+    pub cluster: usize,
+    /// Whether all blocks of a row together hold it in registers; if not, they read it twice.
+    pub holds: bool,
+    /// How many row tensors the kernel holds at once.
+    pub tensors: usize,
+}
+
+/// Threads in a block of short rows.
+const BLOCK: usize = 128;
+/// Accesses of a thread, as long as rows are short enough.
+const FEW: usize = 2;
+/// Threads of a row that do with so few.
+const MANY_THREADS: usize = 512;
+/// Accesses of a thread that its registers hold well.
+const MOST: usize = 8;
+/// Accesses at once of a thread that reads its row twice.
+const STREAMED: usize = 4;
+
+/// Values that a thread of a block of so many threads holds without spilling: 65,536 registers, of which each thread
+/// needs about 30 for itself, and 64 at least for each 48 values.
+const fn most_values(threads: usize) -> usize {
+    if threads > MANY_THREADS { 48 } else { 64 }
+}
+
+impl RowPlan {
+    /// For rows of `dim` elements, accessed `vector` at a time (which divides `dim`), each held by one block.
+    ///
+    /// # Errors
+    /// When the row is longer than [`LONGEST_ROW`] or empty.
+    pub fn new(dim: usize, vector: usize) -> Result<RowPlan, ArgumentError> {
+        RowPlan::with_threads(dim, vector, threads_for(dim, vector, 1))
+    }
+
+    /// The same with so many threads to a row: a power of two, up to 1024.
+    ///
+    /// # Errors
+    /// When the row is longer than [`LONGEST_ROW`] or empty, or the number of threads is none of these.
+    pub fn with_threads(dim: usize, vector: usize, threads_per_row: usize) -> Result<RowPlan, ArgumentError> {
+        let refuse = |name, expected: &str, got: usize| {
+            Err(ArgumentError::Unexpected { name, expected: expected.into(), got: got.to_string() })
+        };
+        if dim == 0 || dim > LONGEST_ROW {
+            return refuse("dim", "1 to 49152 elements in a row", dim);
+        }
+        if !threads_per_row.is_power_of_two() || threads_per_row > 1024 {
+            return refuse("threads_per_row", "a power of two up to 1024", threads_per_row);
+        }
+        let vectors = dim.div_ceil(vector).div_ceil(threads_per_row);
+        let plan = RowPlan::made(dim, vector, threads_per_row, vectors, 1, true, 1);
+        plan.map_or_else(|| refuse("vector", "a divisor of the row's length", vector), Ok)
+    }
+
+    fn made(
+        dim: usize,
+        vector: usize,
+        threads_per_row: usize,
+        vectors: usize,
+        cluster: usize,
+        holds: bool,
+        tensors: usize,
+    ) -> Option<RowPlan> {
+        let rows = if threads_per_row.is_power_of_two() { (BLOCK / threads_per_row).max(1) } else { 1 };
+        let group = RowGroup { rows, threads_per_row };
+        let tv = Tv::rows(rows, threads_per_row, vector, vectors).ok()?;
+        (dim > 0 && dim.is_multiple_of(vector)).then_some(RowPlan { group, tv, dim, cluster, holds, tensors })
+    }
+
+    /// For rows of which one block holds `tensors` at once; `None` where its registers do not.
+    pub fn in_block(dim: usize, vector: usize, tensors: usize) -> Option<RowPlan> {
+        let threads = threads_for(dim, vector, tensors);
+        let vectors = dim.div_ceil(vector).div_ceil(threads);
+        let fits = vectors * vector * tensors <= most_values(threads);
+        RowPlan::made(dim, vector, threads, vectors, 1, true, tensors).filter(|_| fits)
+    }
+
+    /// For rows of which a cluster of blocks holds `tensors` at once; `None` where the chip has no such clusters.
+    pub fn in_cluster(dim: usize, vector: usize, tensors: usize, chip: &Chip) -> Option<RowPlan> {
+        let largest = chip.cluster as usize;
+        let sizes = || [2, 4, 8, 16].into_iter().filter(|c| *c <= largest);
+        let few_threads = sizes().map(|c| (c, 256));
+        let more = [512, 1024].into_iter().flat_map(|t| sizes().rev().take(1).map(move |c| (c, t)));
+        let mut all = few_threads.chain(more);
+        all.find_map(|(cluster, threads)| RowPlan::with_cluster(dim, vector, tensors, cluster, threads))
+    }
+
+    /// The same with so many blocks of about so many threads each.
+    pub fn with_cluster(dim: usize, vector: usize, tensors: usize, cluster: usize, threads: usize) -> Option<RowPlan> {
+        let runs = dim.div_ceil(vector).div_ceil(cluster);
+        let vectors = runs.div_ceil(threads);
+        // As few threads as do with as many accesses, so that the last block has its share too.
+        let threads = runs.div_ceil(vectors).next_multiple_of(32);
+        let fits = vectors * vector * tensors <= most_values(threads);
+        let plan = RowPlan::made(dim, vector, threads.max(BLOCK), vectors, cluster, true, tensors)?;
+        // A tile without an element would lie outside of the tensor: nothing but its edge is looked for.
+        let no_block_is_empty = (cluster - 1) * plan.tile()[1] < dim;
+        (fits && no_block_is_empty && plan.threads() <= 1024).then_some(plan)
+    }
+
+    /// For rows of any length, read twice by a block, or by a cluster where the chip has them; `None` for rows of nothing.
+    pub fn streamed(dim: usize, vector: usize, chip: &Chip) -> Option<RowPlan> {
+        let runs = dim.div_ceil(vector);
+        let threads = runs.div_ceil(STREAMED).next_power_of_two().clamp(BLOCK, MANY_THREADS);
+        let tiles = runs.div_ceil(threads * STREAMED);
+        let cluster = [8, 4, 2].into_iter().find(|c| *c <= tiles && *c <= chip.cluster as usize).unwrap_or(1);
+        RowPlan::made(dim, vector, threads, STREAMED, cluster, false, 1)
+    }
+
+    /// This plan, and those with other numbers of threads or blocks that may be faster for rows of `dim` elements: a
+    /// thread has one access at least, and what it holds fits its registers.
+    pub fn others(&self, dim: usize) -> impl Iterator<Item = RowPlan> {
+        let (vector, tensors, mine) = (self.tv.vector(), self.tensors, self.clone());
+        let mut all = vec![];
+        if self.holds && self.cluster == 1 {
+            let threads = (0..=10).map(|i| 1 << i).filter(|t| *t == 1 || *t < 2 * dim.div_ceil(vector));
+            let plans = threads.filter_map(|t| RowPlan::with_threads(dim, vector, t).ok());
+            all.extend(plans.map(|p| RowPlan { tensors, ..p }).filter(|p| p.tv.values() * tensors <= 64));
+        } else if self.holds {
+            for cluster in [2, 4, 8] {
+                let threads = [128, 256, 512, 1024].into_iter();
+                all.extend(threads.filter_map(|t| RowPlan::with_cluster(dim, vector, tensors, cluster, t)));
+            }
+        }
+        all.retain(|p| *p != mine);
+        all.dedup();
+        std::iter::once(self.clone()).chain(all)
+    }
+
+    /// Rows in a block.
+    pub fn rows(&self) -> usize {
+        self.group.rows
+    }
+
+    /// Threads in a block.
+    pub fn threads(&self) -> usize {
+        self.group.threads()
+    }
+
+    /// Rows and columns of a block's tile.
+    pub fn tile(&self) -> [usize; 2] {
+        self.tv.tile()
+    }
+
+    /// Tiles that a row has.
+    pub fn tiles(&self) -> usize {
+        self.dim.div_ceil(self.tile()[1])
+    }
+
+    /// Warps of a block that share a row.
+    pub fn warps(&self) -> usize {
+        self.group.threads_per_row.div_ceil(32)
+    }
+
+    /// Whether the last tile of a row overhangs it.
+    pub fn overhangs(&self) -> bool {
+        !self.dim.is_multiple_of(self.tile()[1])
+    }
+
+    /// Blocks for so many rows.
+    pub fn blocks(&self, rows: usize) -> usize {
+        rows.div_ceil(self.rows()) * self.cluster
+    }
+
+    /// Registers of a thread, as the model has it: what it holds, what it computes an access with, and 24 for itself.
+    pub fn registers(&self) -> usize {
+        let held = if self.holds { self.tv.values() * self.tensors } else { self.tv.values() };
+        held + self.tv.vector() + 24
+    }
+}
+
+/// Threads to a row that one block holds.
+fn threads_for(dim: usize, vector: usize, tensors: usize) -> usize {
+    let runs = dim.div_ceil(vector).max(1);
+    let threads = runs.div_ceil(FEW).next_power_of_two().min(MANY_THREADS);
+    let vectors = runs.div_ceil(threads);
+    let crowded = vectors * tensors > MOST || vectors * vector * tensors > most_values(threads);
+    if crowded && threads == MANY_THREADS { 1024 } else { threads }
+}
+
+impl fmt::Display for RowPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RowGroup { rows, threads_per_row } = self.group;
+        let (vector, vectors) = (self.tv.vector(), self.tv.values() / self.tv.vector());
+        let s = if rows == 1 { "" } else { "s" };
+        write!(f, "{} threads and {rows} row{s} a block, {threads_per_row} threads a row, ", self.threads())?;
+        write!(f, "{vectors} × {vector} elements a thread")?;
+        if self.cluster > 1 {
+            write!(f, ", {} blocks a row", self.cluster)?;
+        }
+        if !self.holds {
+            write!(f, ", read twice in {} tiles", self.tiles())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_cover_every_row_within_a_block() {
+        for dim in (1..=LONGEST_ROW).step_by(97).chain([LONGEST_ROW]) {
+            for vector in [1, 2, 4, 8].into_iter().filter(|v| dim % v == 0) {
+                let p = RowPlan::new(dim, vector).unwrap();
+                let [rows, columns] = p.tile();
+                assert!(columns >= dim && rows == p.rows(), "{dim}: {p}");
+                assert!(p.threads() <= 1024 && p.threads().is_multiple_of(32), "{dim}: {p}");
+                assert!(p.group.threads_per_row.is_power_of_two() && rows >= 1, "{dim}: {p}");
+                assert!(p.tv.values() <= 64, "{dim}: registers of {p}");
+                assert_eq!(RowPlan::in_block(dim, vector, 1), Some(p));
+            }
+        }
+        assert!(RowPlan::new(LONGEST_ROW + 1, 1).is_err() && RowPlan::new(0, 1).is_err());
+        assert!(RowPlan::with_threads(64, 1, 48).is_err());
+        assert_eq!(RowPlan::in_block(LONGEST_ROW + 1, 1, 1), None);
+    }
+
+    #[test]
+    fn every_length_has_a_plan_within_the_chips_limits() {
+        let lengths = (1..1 << 20).step_by(1009).chain([50_257, 65_544, 70_000, 131_584, 151_936, 262_208, 1 << 20]);
+        for dim in lengths {
+            for chip in [Chip::A100, Chip::H200, Chip::RTX_5090] {
+                for (vector, tensors) in [(1, 1), (4, 1), (8, 1), (1, 2), (8, 2)] {
+                    if dim % vector != 0 {
+                        continue;
+                    }
+                    let held = RowPlan::in_block(dim, vector, tensors);
+                    let cluster = || RowPlan::in_cluster(dim, vector, tensors, &chip);
+                    let held = held.or_else(cluster);
+                    assert!(dim > 262_144 / tensors || held.is_some() || chip.cluster < 8, "{dim} {tensors}");
+                    for p in held.into_iter().chain(RowPlan::streamed(dim, vector, &chip)) {
+                        let [_, columns] = p.tile();
+                        assert!(p.threads() <= 1024 && p.threads().is_multiple_of(32), "{dim}: {p}");
+                        assert!(p.cluster <= chip.cluster as usize, "{dim}: {p}");
+                        assert!(p.registers() * p.threads() <= 65_536, "{dim}: {} registers of {p}", p.registers());
+                        // Each block of a row has a tile with an element in it; held, it has one tile.
+                        assert!(p.tiles() >= p.cluster && (p.tiles() - 1) * columns < dim, "{dim}: {p}");
+                        assert!(!p.holds || p.tiles() == p.cluster, "{dim}: {p}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_plans_cover_the_row_too() {
+        for (dim, vector) in [(1, 1), (8, 8), (100, 4), (4096, 8), (LONGEST_ROW, 4)] {
+            let model = RowPlan::new(dim, vector).unwrap();
+            let all: Vec<RowPlan> = model.others(dim).collect();
+            assert_eq!(all[0], model);
+            for (i, p) in all.iter().enumerate() {
+                assert!(p.tile()[1] >= dim && p.threads() <= 1024 && !all[..i].contains(p), "{dim}: {p}");
+                // Half of the threads would not do with one access each.
+                assert!(p.group.threads_per_row == 1 || p.group.threads_per_row / 2 * vector < dim, "{dim}: {p}");
+            }
+        }
+        // 64 to 512 threads to a row, by 8 values at least and 64 at most each.
+        assert_eq!(RowPlan::new(4096, 8).unwrap().others(4096).count(), 4);
+        let shared = RowPlan::in_cluster(131_072, 8, 1, &Chip::H200).unwrap();
+        assert!(shared.others(131_072).count() > 2 && shared.others(131_072).all(|p| p.tiles() == p.cluster));
+    }
+}
