@@ -98,6 +98,31 @@ impl Tensor {
         t
     }
 
+    /// What has this coordinate in a mode: a view with one mode fewer.
+    ///
+    /// ```
+    /// # use warpsmith_dsl::prelude::*;
+    /// fn of_head(x: &Tensor) -> Tensor {
+    ///     x.slice(1, block_idx().y) // (rows, heads, dim) to (rows, dim)
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn slice(&self, mode: usize, at: impl Into<Dim>) -> Tensor {
+        let mut t = self.clone();
+        t.is_view = true;
+        if mode >= t.modes.len() {
+            mistake(format!("`{}` has {} modes, and none of number {mode}", self.name, t.modes.len()), &[], "");
+            return t;
+        }
+        let (bytes, at) = (self.dtype.bytes(), at.into());
+        let Mode { stride, .. } = t.modes.remove(mode);
+        if let Some(span) = stride.span(at, bytes) {
+            t.address = t.address + span;
+            t.align = gcd(t.align, at.divisor().saturating_mul(stride.divisor() * bytes as i64));
+        }
+        t
+    }
+
     /// The tile at `coord` when the tensor is cut by `tiler` (CuTe's `local_tile`). Tiles at the edge may overhang: what
     /// lies outside is neither read nor written.
     #[track_caller]

@@ -154,3 +154,47 @@ fn bad_arguments_are_named() {
     assert!(misaligned.starts_with("`x`: the address 0x"), "{misaligned}");
     assert!(misaligned.ends_with("is not a multiple of the 4 bytes of a f32"), "{misaligned}");
 }
+
+#[test]
+fn gradients_of_every_length_class() {
+    let mut random = fresh();
+    let lengths = [(1, 3), (111, 3), (1000, 33), (4100, 3), (24_576, 2), (50_257, 2), (131_584, 1), (270_000, 1)];
+    for (i, (dim, rows)) in lengths.into_iter().enumerate() {
+        let (dtype, at) = (DTYPES[i % 3], Placement { stride: dim + 3, offset: 1 });
+        let dy = rounded(dtype, &random.normals(rows * dim, 1.0));
+        let y = rounded(dtype, &expected(&random.normals(rows * dim, 2.0), dim));
+        let (tdy, ty) = (matrix("dy", dtype, rows, dim, at, &dy), matrix("y", dtype, rows, dim, at, &y));
+        let mut dx = output(DType::F32, rows, dim, at);
+        let outcome = softmax::backward(tdy.arg(), ty.arg(), dx.arg_mut(), &device().default_stream()).unwrap();
+        assert!(outcome.findings.is_empty(), "{dim}: {}", outcome.findings[0]);
+        let got = warpsmith_kernels::compare::decode(DType::F32, &dx.to_bytes().unwrap());
+        for r in 0..rows {
+            let want = reference::backward(&dy[r * dim..][..dim], &y[r * dim..][..dim]);
+            let largest = want.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+            for (c, want) in want.iter().enumerate() {
+                let got = got[at.index(r, c)];
+                assert!((got - want).abs() <= 1e-5 * largest, "{dtype} {dim}: {got} instead of {want} at {r}, {c}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_do_not_depend_on_the_batch() {
+    for dim in [111, 4096, 70_000] {
+        let row = rounded(DType::BF16, &fresh().normals(dim, 1.0));
+        let run = |rows: usize, place: usize| {
+            let mut x = rounded(DType::BF16, &fresh().normals(rows * dim, 5.0));
+            x[place * dim..(place + 1) * dim].copy_from_slice(&row);
+            let x = matrix("x", DType::BF16, rows, dim, Placement::dense(dim), &x);
+            let mut y = output(DType::F32, rows, dim, Placement::dense(dim));
+            softmax(x.arg(), y.arg_mut(), &device().default_stream()).unwrap();
+            y.to_bytes().unwrap()[place * dim * 4..(place + 1) * dim * 4].to_vec()
+        };
+        let alone = run(1, 0);
+        let batches: &[(usize, usize)] = if dim > 10_000 { &[(1, 0), (3, 2)] } else { &[(1, 0), (3, 2), (33, 17)] };
+        for &(rows, place) in batches {
+            assert!(run(rows, place) == alone, "{dim}: row {place} of {rows}");
+        }
+    }
+}

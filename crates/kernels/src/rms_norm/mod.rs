@@ -13,7 +13,11 @@ pub mod reference;
 
 pub use kernel::{RmsNorm, RmsNormArgs, RmsNormParams};
 
+pub use crate::norm::{Backward, Forward, workspace};
+pub(crate) use plan::check_eps;
+
 use crate::gate::Candidate;
+use crate::norm::{self, Kind};
 use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::tuning::Tuned;
@@ -39,6 +43,23 @@ pub fn rms_norm(
     RMS_NORM.launch(&args, size(args.x), stream, || {
         RmsNorm::plan(args.x, args.weight, args.y, args.eps, stream.device().chip())
     })
+}
+
+/// Launches RMS normalisation with all that [`Forward`] has: residual, bias, weight offset, heads, `rstd`.
+///
+/// # Errors
+/// As [`rms_norm`].
+pub fn forward(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
+    norm::forward(Kind::Rms, call, stream)
+}
+
+/// Launches the gradients of RMS normalisation: one kernel, and two or three more where those of weight or bias are
+/// wanted.
+///
+/// # Errors
+/// As [`rms_norm`], and where a workspace is needed and missing.
+pub fn backward(call: Backward<'_>, stream: &Stream) -> Result<Vec<LaunchOutcome>, LaunchError> {
+    norm::backward(Kind::Rms, call, stream)
 }
 
 /// Checks the arguments and compiles the kernel that [`rms_norm`] takes for them, without launching it.

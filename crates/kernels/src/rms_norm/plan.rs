@@ -83,7 +83,7 @@ impl RmsNorm {
 }
 
 /// What no signature says of `eps`.
-pub(super) fn check_eps(eps: f32) -> Result<(), ArgumentError> {
+pub(crate) fn check_eps(eps: f32) -> Result<(), ArgumentError> {
     if eps >= 0.0 {
         return Ok(());
     }

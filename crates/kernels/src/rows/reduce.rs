@@ -146,7 +146,7 @@ impl Exchange {
     /// For kernels that reduce so many times. Blocks of a cluster announce themselves here, and wait for each other before
     /// the first of them sends.
     pub(crate) fn new(plan: &RowPlan, reductions: usize) -> Exchange {
-        if plan.cluster == 1 {
+        if plan.cluster == 1 || reductions == 0 {
             return Exchange { barriers: None };
         }
         let barriers = Mbarriers::new("exchange", reductions);

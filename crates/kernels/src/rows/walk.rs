@@ -76,14 +76,21 @@ impl<'p> Walk<'p> {
         U32::from(first + thread_idx().x / self.plan.group.threads_per_row)
     }
 
-    /// Whether this thread speaks for its row: one of all its threads, of a row that is there.
-    pub(crate) fn speaks(&self, rows: Dim) -> Bool {
-        let first = (thread_idx().x % self.plan.group.threads_per_row).eq(0);
-        let there = self.row().lt(U32::from(rows));
+    /// Whether this thread, of all that share its row, has a column of it; of rows that are there.
+    pub(crate) fn owns(&self, column: U32, rows: Dim) -> Bool {
+        let (plan, threads) = (self.plan, self.plan.group.threads_per_row);
+        let [_, columns] = plan.tile();
+        let place = column % columns / plan.tv.vector() % threads;
+        let mine = (thread_idx().x % threads).eq(place) & self.row().lt(U32::from(rows));
         match self.rank {
-            Dim::Static(_) => first & there,
-            rank => first & there & U32::from(rank).eq(0),
+            Dim::Static(_) => mine,
+            rank => mine & (column / columns % plan.cluster).eq(U32::from(rank)),
         }
+    }
+
+    /// Whether this thread speaks for its row: one of all that share it does, of rows that are there.
+    pub(crate) fn speaks(&self, rows: Dim) -> Bool {
+        self.owns(U32::from(0), rows)
     }
 }
 

@@ -6,10 +6,12 @@
 //! A row with a NaN or with +∞ is all NaN, and so is a row of nothing but −∞, as in PyTorch: there is no distribution to
 //! give. Elsewhere −∞ has probability 0.
 
+mod backward;
 mod kernel;
 mod plan;
 pub mod reference;
 
+pub use backward::{SoftmaxBackward, SoftmaxBackwardArgs, SoftmaxBackwardParams, backward};
 pub use kernel::{Softmax, SoftmaxArgs, SoftmaxParams};
 
 use crate::gate::Candidate;

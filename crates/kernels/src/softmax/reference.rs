@@ -8,6 +8,12 @@ pub fn softmax(x: &[f64]) -> Vec<f64> {
     e.iter().map(|v| v / sum).collect()
 }
 
+/// The gradient of one row, from the output and its gradient.
+pub fn backward(dy: &[f64], y: &[f64]) -> Vec<f64> {
+    let dot: f64 = dy.iter().zip(y).map(|(d, y)| d * y).sum();
+    dy.iter().zip(y).map(|(d, y)| y * (d - dot)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::softmax;

@@ -1,0 +1,35 @@
+//! How rows of logits are read.
+
+use crate::gate::{Implementation, Operator, Refusal, choose};
+use crate::rows::{Form, RowPlan, form};
+use warpsmith_dsl::TensorArg;
+use warpsmith_types::Chip;
+
+struct Ways;
+
+impl Operator for Ways {
+    type Arguments<'a> = &'a [&'a TensorArg];
+    type Plan = RowPlan;
+    const SPECIALISED: &'static [Implementation<Ways>] = &[
+        Implementation {
+            name: "registers",
+            what: "a block reads its rows once and holds them in registers",
+            supports: |rows, chip| form(Form::Block, rows, 1, chip),
+        },
+        Implementation {
+            name: "cluster",
+            what: "the blocks of a cluster read a row once and hold it in registers",
+            supports: |rows, chip| form(Form::Cluster, rows, 1, chip),
+        },
+    ];
+    const GENERAL: Implementation<Ways> = Implementation {
+        name: "twice",
+        what: "rows are read for the sum, and again for the gradient where it is wanted",
+        supports: |rows, chip| form(Form::Streamed, rows, 1, chip),
+    };
+}
+
+/// For rows of logits and of gradients.
+pub(super) fn rows(rows: &[&TensorArg], chip: &Chip) -> Result<RowPlan, Refusal> {
+    choose::<Ways>(&rows, chip)
+}
