@@ -1,5 +1,7 @@
 //! Softmax against its float64 reference, on the device of the run.
 
+#![allow(clippy::print_stdout, reason = "it says what is skipped")]
+
 mod common;
 
 use common::{DTYPES, LENGTHS, Placement, ROWS, assert_right, device, fresh, matrix, output, rounded};
@@ -86,7 +88,8 @@ fn strided_rows_and_unaligned_bases() {
 }
 
 /// Lengths past what a block holds: of a cluster of 2, 4 and 8, those where a whole warp has nothing, and longer ones.
-const LONG: [(DType, usize); 8] = [
+const LONG: [(DType, usize); 9] = [
+    (DType::BF16, 1 << 20),
     (DType::BF16, 50_257),
     (DType::BF16, 65_544),
     (DType::F32, 70_000),
@@ -106,6 +109,30 @@ fn long_rows() {
         values[dim + 5..].fill(f64::NEG_INFINITY);
         let at = Placement { stride: dim + dim % 2, offset: 0 };
         check(&format!("{dtype} 2 × {dim}"), [dtype; 2], 2, dim, at, &values);
+    }
+}
+
+/// The last row begins past 2³¹ elements; nothing between the rows exists.
+#[test]
+fn rows_far_apart() {
+    let (dim, stride) = (1000, (1 << 31) + 8);
+    let (first, last) =
+        (rounded(DType::F16, &fresh().normals(dim, 2.0)), rounded(DType::F16, &fresh().normals(dim, 2.0)));
+    let far = |name| warpsmith_runtime::Tensor::strided(&device(), name, DType::F16, [2, dim], stride, 0);
+    let (Ok(x), Ok(mut y)) = (far("x"), far("y")) else { return println!("skipped: no room for 8 GiB") };
+    for (row, values) in [&first, &last].into_iter().enumerate() {
+        let bytes = warpsmith_kernels::compare::encode(DType::F16, values);
+        x.buffer().upload_at(row * stride * 2, &bytes).unwrap();
+    }
+    let outcome = softmax(x.arg(), y.arg_mut(), &device().default_stream()).unwrap();
+    assert!(outcome.findings.is_empty(), "{}", outcome.findings[0]);
+    for (row, values) in [&first, &last].into_iter().enumerate() {
+        let mut bytes = vec![0; 2 * dim];
+        y.buffer().download_at(row * stride * 2, &mut bytes).unwrap();
+        let got = warpsmith_kernels::compare::decode(DType::F16, &bytes);
+        for (got, want) in got.iter().zip(reference::softmax(values)) {
+            assert!((got - want).abs() <= 1e-3 * want + 1e-7, "{got} instead of {want}");
+        }
     }
 }
 

@@ -97,7 +97,7 @@ impl Default for Options {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn cross_entropy(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
-    let Forward { x, options, weight, mut dx, .. } = call;
+    let Forward { x, options, weight, dx, .. } = call;
     let dim = check(&[("x", x)])?;
     if let Some(dx) = &dx {
         check(&[("x", x), ("dx", dx)])?;
@@ -120,6 +120,13 @@ pub fn cross_entropy(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome
             (Separate::Values, Some(column("target_logit", t, &[DType::F32, DType::BF16, DType::F16])?))
         }
     };
+    if let (Separate::Rows, Some(t), Some(_)) = (separate, &target_logit, weight)
+        && t.dim(1) != dim
+    {
+        // A class would have no weight.
+        let (name, got, expected) = ("target_logit", t.dim(1), dim);
+        return Err(ArgumentError::Disagree { name, extent: "classes", got, other: "weight", expected }.into());
+    }
     let others: Vec<TensorArg> = dx.as_deref().into_iter().cloned().collect();
     let args = CrossEntropyArgs {
         x,
@@ -128,7 +135,7 @@ pub fn cross_entropy(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome
         weight,
         loss: &mut loss,
         lse: lse.as_mut(),
-        dx: dx.as_deref_mut(),
+        dx,
         ignore_index: options.ignore_index,
         smoothing: options.smoothing(),
         z_loss: options.z_loss(),

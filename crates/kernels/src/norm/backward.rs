@@ -1,6 +1,6 @@
 //! Gradients of a normalisation.
 
-use super::columns::{self, PARTS};
+use super::columns::{self, FUSED, most_parts};
 use super::forward::statistic;
 use super::{Kind, view};
 use crate::gate::{Implementation, Operator, choose};
@@ -48,10 +48,11 @@ pub struct Backward<'a> {
 /// The shape of [`Backward::workspace`] for rows like `x`: (2, parts, heads, dim), f32.
 pub fn workspace(x: &TensorArg) -> [usize; 4] {
     let heads = if x.shape.len() == 3 { x.dim(1) } else { 1 };
-    [2, PARTS, heads, x.dim(x.shape.len().saturating_sub(1))]
+    let dim = x.dim(x.shape.len().saturating_sub(1));
+    [2, most_parts(dim), heads, dim]
 }
 
-/// The kernel of `dx` and `dresidual`.
+/// The kernel of `dx` and `dresidual`, and of the weight's and the bias's gradients where rows are short.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NormBackward {
     /// Which normalisation.
@@ -87,6 +88,12 @@ pub struct NormBackwardArgs<'a> {
     /// The same in another dtype.
     #[tensor(rows, heads, dim = fixed)]
     pub dresidual: Option<&'a mut TensorArg>,
+    /// Sums of the weight's gradient over the rows of a block, when blocks go over several.
+    #[tensor(parts, heads, dim = fixed)]
+    pub dweight: Option<&'a mut TensorArg>,
+    /// The same of the bias's.
+    #[tensor(parts, heads, dim = fixed)]
+    pub dbias: Option<&'a mut TensorArg>,
     /// As forward.
     pub weight_offset: Option<f32>,
 }
@@ -100,25 +107,53 @@ impl Kernel for NormBackward {
 
     fn launch(&self, a: &NormBackwardArgs<'_>) -> Launch {
         let p = &self.rows;
-        Launch::grid_3d([p.blocks(a.x.dim(0)), a.x.dim(1), 1]).block(p.threads()).cluster(p.cluster)
+        let parts = a.dweight.as_ref().or(a.dbias.as_ref()).map(|t| t.dim(0));
+        let blocks = parts.unwrap_or_else(|| p.blocks(a.x.dim(0)));
+        Launch::grid_3d([blocks, a.x.dim(1), 1]).block(p.threads()).cluster(p.cluster)
     }
 
     fn body(&self, a: NormBackwardParams) {
+        let (p, head) = (&self.rows, block_idx().y);
+        wait_for_upstream();
+        if a.dweight.is_none() && a.dbias.is_none() {
+            self.rows(&a, &Walk::new(p, 1));
+        } else {
+            let zeros = || Frag::filled(p.tv.values(), 0.0);
+            let sums = var((zeros(), zeros()));
+            for block in range(block_idx().x, a.x.dim(0).div_ceil(p.rows())).step(grid_size().x) {
+                if let Some((dweight, dbias)) = self.rows(&a, &Walk::at(p, block)) {
+                    let (w, b) = sums.get();
+                    sums.set((w + dweight, b + dbias));
+                }
+            }
+            let (dweight, dbias) = sums.get();
+            for (out, sum) in [(&a.dweight, dweight), (&a.dbias, dbias)] {
+                if let Some(out) = out {
+                    self.store_part(&out.slice(0, block_idx().x).slice(0, head), sum);
+                }
+            }
+        }
+        launch_dependents();
+    }
+}
+
+impl NormBackward {
+    /// The gradients of a block's rows; and what they add to those of weight and bias, where the block holds them.
+    fn rows(&self, a: &NormBackwardParams, walk: &Walk<'_>) -> Option<(Frag<F32>, Frag<F32>)> {
         let (head, dim) = (block_idx().y, self.rows.dim as f32);
         let of_head = |t: &Option<Tensor>, mode| t.as_ref().map(|t| t.slice(mode, head));
         let [x, dy, dx] = [&a.x, &a.dy, &a.dx].map(|t| t.slice(1, head));
         let (dresidual_out, dresidual) = (of_head(&a.dresidual_out, 1), of_head(&a.dresidual, 1));
         let weight = of_head(&a.weight, 0);
 
-        let walk = Walk::new(&self.rows, 1);
-        wait_for_upstream();
         let (row, there) = (walk.row(), walk.row().lt(U32::from(a.x.dim(0))));
         let one = |t: &Tensor| t.at::<F32>((row, head, 0)).load_if(there, 0.0);
         let (rstd, mean) = (one(&a.rstd), a.mean.as_ref().map(one));
-        // The gradient and the normalised row; what lies past the row has no gradient.
+        // What lies past the row has no gradient.
         let held = walk.hold(|c| (c.load(&dy, 0.0), c.load(&x, 0.0)));
+        let normal = |c| mean.map_or(held(c).1, |m| held(c).1 - m) * rstd;
         let both = |c| {
-            let (dy, x) = held(c);
+            let dy = held(c).0;
             let g = match &weight {
                 None => dy,
                 Some(w) => {
@@ -126,7 +161,7 @@ impl Kernel for NormBackward {
                     dy * a.weight_offset.map_or(w, |offset| w + offset)
                 }
             };
-            (g, mean.map_or(x, |m| x - m) * rstd)
+            (g, normal(c))
         };
         let (projection, shift) = walk.reduce::<Sum2>(0, |c| {
             let (g, normal) = both(c);
@@ -147,7 +182,31 @@ impl Kernel for NormBackward {
                 c.store(out, d);
             }
         });
-        launch_dependents();
+        self.rows.holds.then(|| {
+            let (c, dy) = (walk.held(), held(walk.held()).0);
+            (dy * normal(c), dy)
+        })
+    }
+
+    /// Sums over the rows that a block has side by side, and stores it.
+    fn store_part(&self, out: &Tensor, sum: Frag<F32>) {
+        let (p, thread) = (&self.rows, thread_idx().x);
+        let walk = Walk::at(p, U32::from(0));
+        let store = |sum: Frag<F32>| walk.held().of_vector(out).store(sum);
+        if p.rows() == 1 {
+            return store(sum);
+        }
+        let (threads, across) = (p.threads(), p.group.threads_per_row);
+        let slots = Shared::<F32>::new("rows", threads * p.tv.values());
+        for (v, x) in sum.numbers().into_iter().enumerate() {
+            slots.set(thread + v * threads, x);
+        }
+        sync_threads();
+        when(thread.lt(across), || {
+            let of_row = |v: usize, r: usize| slots.get(thread + (v * threads + r * across));
+            let all = (0..p.tv.values()).map(|v| (1..p.rows()).fold(of_row(v, 0), |sum, r| sum + of_row(v, r)));
+            store(Frag::of(&all.collect::<Vec<F32>>()).f32());
+        });
     }
 }
 
@@ -191,15 +250,30 @@ pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Resul
     let mut dresidual = call.dresidual.map(|t| view::rows("dresidual", t, Some(&x))).transpose()?;
     let dweight = call.dweight.map(|t| view::gradient("dweight", t, &x)).transpose()?;
     let dbias = call.dbias.map(|t| view::gradient("dbias", t, &x)).transpose()?;
-    // First the sums over rows: `dx` may lie where `dy` does.
     let sums = columns::Sums { x: &x, dy: &dy, rstd: &rstd, mean: mean.as_ref(), dweight, dbias };
-    let mut all = sums.launch(call.workspace, stream)?;
-
-    let rows: Vec<TensorArg> = [Some(&x), Some(&dy), Some(&dx), dresidual_out.as_ref(), dresidual.as_ref()]
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
+    let rows: Vec<&TensorArg> =
+        [Some(&x), Some(&dy), Some(&dx), dresidual_out.as_ref(), dresidual.as_ref()].into_iter().flatten().collect();
+    let plan = choose::<Ways>(&rows, stream.device().chip()).map_err(ArgumentError::from)?;
+    let fused = !sums.is_empty() && plan.holds && x.dim(2) <= FUSED;
+    let parts = match fused {
+        true => plan.blocks(x.dim(0)).clamp(1, most_parts(x.dim(2))),
+        false => columns::parts(x.dim(0)),
+    };
+    let mut room = match sums.is_empty() {
+        true => None,
+        false => Some(columns::room(call.workspace, parts, &x)?),
+    };
+    let mut all = vec![];
+    if let Some(room) = room.as_mut().filter(|_| !fused) {
+        // Before `dx` is written: it may lie where `dy` does.
+        all.push(sums.partial(room, stream)?);
+    }
+    let [of_weight, of_bias] = match &mut room {
+        Some([weight, bias]) if fused => {
+            [sums.dweight.is_some().then_some(weight), sums.dbias.is_some().then_some(bias)]
+        }
+        _ => [None, None],
+    };
     let args = NormBackwardArgs {
         x: &x,
         dy: &dy,
@@ -209,11 +283,13 @@ pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Resul
         dresidual_out: dresidual_out.as_ref(),
         dx: &mut dx,
         dresidual: dresidual.as_mut(),
+        dweight: of_weight,
+        dbias: of_bias,
         weight_offset: (call.weight_offset != 0.0).then_some(call.weight_offset),
     };
-    all.push(BACKWARD.launch(&args, size(args.x), stream, || {
-        let rows = choose::<Ways>(&rows.iter().collect(), stream.device().chip())?;
-        Ok(NormBackward { kind, rows })
-    })?);
+    all.push(BACKWARD.launch(&args, size(args.x), stream, || Ok(NormBackward { kind, rows: plan }))?);
+    if let Some(room) = &room {
+        all.extend(sums.last(room, stream)?);
+    }
     Ok(all)
 }

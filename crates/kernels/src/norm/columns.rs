@@ -1,13 +1,27 @@
 //! Sums over rows, for the gradients of weight and bias: blocks sum parts of the rows, a second launch the parts. No
 //! atomics, so the order of additions, and with it each bit, is the same run to run.
 
-use crate::rows::{check_dtype, vector};
+use crate::rows::vector;
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
 
-/// The most parts of the rows: with 256 columns to a block this fills a chip from dim = 1024 on.
-pub(super) const PARTS: usize = 64;
+/// The most parts of the rows that this kernel sums: with 256 columns to a block this fills a chip from dim = 1024 on.
+const PARTS: usize = 64;
+
+/// Parts that there is room for, so that as many blocks are resident at once on a chip of 132 multiprocessors, where a
+/// block holds its rows and their gradients; the same on all chips, so that bits are.
+pub(super) fn most_parts(dim: usize) -> usize {
+    match dim {
+        ..=2048 => 528,
+        2049..=4096 => 264,
+        4097..=FUSED => 132,
+        _ => PARTS,
+    }
+}
+
+/// The longest row whose gradients a block holds beside it: 64 registers of sums and rows for each of 512 threads.
+pub(super) const FUSED: usize = 8192;
 /// Rows that a block sums side by side.
 const SIDE: usize = 8;
 /// Threads across columns.
@@ -16,7 +30,7 @@ const ACROSS: usize = 32;
 const COLUMNS: usize = 8;
 
 /// Parts that so many rows have: each has a row at least.
-fn parts(rows: usize) -> usize {
+pub(super) fn parts(rows: usize) -> usize {
     rows.div_ceil(SIDE).clamp(1, PARTS)
 }
 
@@ -173,18 +187,15 @@ pub(super) struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    pub(super) fn launch(
-        self,
-        workspace: Option<&mut TensorArg>,
-        stream: &Stream,
-    ) -> Result<Vec<LaunchOutcome>, LaunchError> {
+    /// Whether there is anything to sum.
+    pub(super) fn is_empty(&self) -> bool {
+        self.dweight.is_none() && self.dbias.is_none()
+    }
+
+    /// Sums parts of the rows into the workspace, in a launch of its own.
+    pub(super) fn partial(&self, room: &mut [TensorArg; 2], stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
         let Sums { x, dy, rstd, mean, dweight, dbias } = self;
-        if dweight.is_none() && dbias.is_none() {
-            return Ok(vec![]);
-        }
-        let (heads, dim) = (x.dim(1), x.dim(2));
-        let parts = parts(x.dim(0));
-        let [mut of_weight, mut of_bias] = halves(workspace, parts, heads, dim)?;
+        let dim = x.dim(2);
         let vector = vector(&[x, dy]);
         let tv = warpsmith_dsl::Tv::rows(SIDE, ACROSS, vector, COLUMNS / vector);
         let tv = tv.map_err(|e| ArgumentError::Unexpected {
@@ -192,21 +203,26 @@ impl Sums<'_> {
             expected: "rows that a tile covers".into(),
             got: e.to_string(),
         })?;
+        let [of_weight, of_bias] = room;
         let args = WeightGradientArgs {
             x,
             dy,
             rstd,
-            mean,
-            dweight: dweight.is_some().then_some(&mut of_weight),
-            dbias: dbias.is_some().then_some(&mut of_bias),
+            mean: *mean,
+            dweight: dweight.is_some().then_some(of_weight),
+            dbias: dbias.is_some().then_some(of_bias),
         };
-        let mut all = vec![PARTIAL.launch(&args, 0, stream, || Ok(WeightGradient { tv, dim }))?];
-        for (sums, out) in [(&of_weight, dweight), (&of_bias, dbias)] {
+        PARTIAL.launch(&args, 0, stream, || Ok(WeightGradient { tv, dim }))
+    }
+
+    /// Sums what is in the workspace.
+    pub(super) fn last(self, room: &[TensorArg; 2], stream: &Stream) -> Result<Vec<LaunchOutcome>, LaunchError> {
+        let (heads, dim, mut all) = (self.x.dim(1), self.x.dim(2), vec![]);
+        for (sums, out) in room.iter().zip([self.dweight, self.dbias]) {
             let Some(mut out) = out else { continue };
-            check_dtype("dweight", out.dtype)?;
             let output = out.dtype;
             // One for all heads: each head's sums are parts of it.
-            let shared = TensorArg::new(sums.address, sums.device, DType::F32, &[parts * heads, 1, dim]);
+            let shared = TensorArg::new(sums.address, sums.device, DType::F32, &[sums.dim(0) * heads, 1, dim]);
             let sums = if out.dim(0) == heads { sums } else { &shared };
             let args = ColumnSumArgs { parts: sums, out: &mut out };
             all.push(FINAL.launch(&args, 0, stream, || Ok(ColumnSum { dim, output }))?);
@@ -215,26 +231,25 @@ impl Sums<'_> {
     }
 }
 
-/// The workspace's part of the weight and that of the bias.
-fn halves(
+/// The workspace's room for the weight's parts and for the bias's, `parts` of each; `x` is (rows, heads, dim).
+pub(super) fn room(
     workspace: Option<&mut TensorArg>,
     parts: usize,
-    heads: usize,
-    dim: usize,
+    x: &TensorArg,
 ) -> Result<[TensorArg; 2], ArgumentError> {
-    let name = "workspace";
-    let expected = format!("a dense f32 tensor of (2, {PARTS}, {heads}, {dim})");
+    let (name, shape) = ("workspace", [2, most_parts(x.dim(2)), x.dim(1), x.dim(2)]);
+    let expected = format!("a dense f32 tensor of shape {shape:?}");
     let Some(all) = workspace else {
         return Err(ArgumentError::Unexpected { name, expected, got: "none".into() });
     };
-    let like = TensorArg::new(all.address, all.device, DType::F32, &[2, PARTS, heads, dim]);
+    let like = TensorArg::new(all.address, all.device, DType::F32, &shape);
     if *all != like {
         let got = format!("{} of shape {:?} and strides {:?}", all.dtype, all.shape, all.strides);
         return Err(ArgumentError::Unexpected { name, expected, got });
     }
     let half = |i: usize| {
-        let address = all.address + (i * PARTS * heads * dim * 4) as u64;
-        TensorArg::new(address, all.device, DType::F32, &[parts, heads, dim])
+        let address = all.address + (i * shape[1] * shape[2] * shape[3] * 4) as u64;
+        TensorArg::new(address, all.device, DType::F32, &[parts, shape[2], shape[3]])
     };
     Ok([half(0), half(1)])
 }

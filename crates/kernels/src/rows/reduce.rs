@@ -140,6 +140,8 @@ impl Statistic for MaxSumDot {
 /// Where a block's warps, and a cluster's blocks, leave their parts.
 pub(crate) struct Exchange {
     barriers: Option<Mbarriers>,
+    /// In a loop: a fast warp could write the next pass's state while a slow one still reads this one's.
+    again: bool,
 }
 
 impl Exchange {
@@ -147,7 +149,7 @@ impl Exchange {
     /// the first of them sends.
     pub(crate) fn new(plan: &RowPlan, reductions: usize) -> Exchange {
         if plan.cluster == 1 || reductions == 0 {
-            return Exchange { barriers: None };
+            return Exchange { barriers: None, again: false };
         }
         let barriers = Mbarriers::new("exchange", reductions);
         when(thread_idx().x.eq(0), || {
@@ -155,7 +157,12 @@ impl Exchange {
             fence_barrier_init();
         });
         arrive_cluster_relaxed();
-        Exchange { barriers: Some(barriers) }
+        Exchange { barriers: Some(barriers), again: false }
+    }
+
+    /// For a block's reductions in a loop over its rows.
+    pub(crate) fn again() -> Exchange {
+        Exchange { barriers: None, again: true }
     }
 
     /// Combines one state of each thread over all threads of a row: reduction `which` of the kernel.
@@ -173,6 +180,9 @@ impl Exchange {
         let slot = |part: Dim| slots.at((Dim::from(row) * parts + part) * S::FLOATS);
         match &self.barriers {
             None => {
+                if self.again {
+                    sync_threads();
+                }
                 when(lane.eq(0), || store::<S>(slot(Dim::from(warp % warps)), state.clone()));
                 sync_threads();
             }

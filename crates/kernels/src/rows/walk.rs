@@ -34,6 +34,11 @@ impl<'p> Walk<'p> {
         Walk { plan, exchange: Exchange::new(plan, reductions), block, rank }
     }
 
+    /// For rows number `block` of a block that goes over several in a loop; of plans where a block holds its rows.
+    pub(crate) fn at(plan: &'p RowPlan, block: U32) -> Walk<'p> {
+        Walk { plan, exchange: Exchange::again(), block: block.into(), rank: Dim::Static(0) }
+    }
+
     /// What is held: loaded once and now, or, by a plan that holds nothing, when it is asked for.
     pub(crate) fn hold<'w, T: Clone>(&'w self, load: impl Fn(Chunk<'w>) -> T) -> impl Fn(Chunk<'w>) -> T {
         let held = self.plan.holds.then(|| load(self.held()));
