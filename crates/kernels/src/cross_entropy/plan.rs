@@ -1,9 +1,12 @@
 //! How rows of logits are read.
 
 use crate::gate::{Implementation, Operator, Refusal, choose};
-use crate::rows::{Form, RowPlan, form};
+use crate::rows::{Form, Room, RowPlan, form};
 use warpsmith_dsl::TensorArg;
 use warpsmith_types::Chip;
+
+/// What the body needs.
+const ROOM: Room = Room { tensors: 1, threads: 512 };
 
 struct Ways;
 
@@ -14,18 +17,18 @@ impl Operator for Ways {
         Implementation {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
-            supports: |rows, chip| form(Form::Block, rows, 1, chip),
+            supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
         },
         Implementation {
             name: "cluster",
             what: "the blocks of a cluster read a row once and hold it in registers",
-            supports: |rows, chip| form(Form::Cluster, rows, 1, chip),
+            supports: |rows, chip| form(Form::Cluster, rows, ROOM, chip),
         },
     ];
     const GENERAL: Implementation<Ways> = Implementation {
         name: "twice",
         what: "rows are read for the sum, and again for the gradient where it is wanted",
-        supports: |rows, chip| form(Form::Streamed, rows, 1, chip),
+        supports: |rows, chip| form(Form::Streamed, rows, ROOM, chip),
     };
 }
 

@@ -4,7 +4,7 @@ use super::columns::{self, FUSED, most_parts};
 use super::forward::statistic;
 use super::{Kind, view};
 use crate::gate::{Implementation, Operator, choose};
-use crate::rows::{Form, RowPlan, Sum2, Walk, form, size};
+use crate::rows::{Form, Room, RowPlan, Sum2, Walk, form, size};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
@@ -210,6 +210,9 @@ impl NormBackward {
     }
 }
 
+/// What the body needs.
+const ROOM: Room = Room { tensors: 2, threads: 512 };
+
 struct Ways;
 
 impl Operator for Ways {
@@ -219,18 +222,18 @@ impl Operator for Ways {
         Implementation {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
-            supports: |rows, chip| form(Form::Block, rows, 2, chip),
+            supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
         },
         Implementation {
             name: "cluster",
             what: "the blocks of a cluster read a row once and hold it in registers",
-            supports: |rows, chip| form(Form::Cluster, rows, 2, chip),
+            supports: |rows, chip| form(Form::Cluster, rows, ROOM, chip),
         },
     ];
     const GENERAL: Implementation<Ways> = Implementation {
         name: "twice",
         what: "rows are read twice: for the sums, and for the output",
-        supports: |rows, chip| form(Form::Streamed, rows, 2, chip),
+        supports: |rows, chip| form(Form::Streamed, rows, ROOM, chip),
     };
 }
 

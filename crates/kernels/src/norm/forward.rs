@@ -2,7 +2,7 @@
 
 use super::{Kind, view};
 use crate::gate::{Implementation, Operator, Refusal, choose};
-use crate::rows::{Form, RowPlan, Sum1, Walk, form, size};
+use crate::rows::{Chunk, Form, Room, RowPlan, Sum1, Walk, form, size};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
@@ -116,6 +116,11 @@ impl Kernel for Norm {
             let x = c.load(&x, 0.0);
             residual.as_ref().map_or(x, |r| x + c.load(r, 0.0))
         });
+        // At once where it is held, so that nothing keeps it in registers longer than its mean does.
+        let store_sum = |c, h| residual_out.iter().for_each(|out| Chunk::store(&c, out, h));
+        if self.rows.holds {
+            walk.each(|c| store_sum(c, h(c)));
+        }
         let (mean, mean_square) = match self.kind {
             Kind::Rms => (None, walk.reduce::<Sum1>(0, |c| h(c).square().sum()) / dim),
             Kind::Layer => {
@@ -127,8 +132,8 @@ impl Kernel for Norm {
         let rstd = (mean_square + a.eps).rsqrt();
         walk.each(|c| {
             let h = h(c);
-            if let Some(out) = &residual_out {
-                c.store(out, h);
+            if !self.rows.holds {
+                store_sum(c, h);
             }
             let mut out = mean.map_or(h, |m| h - m) * rstd;
             if let Some(w) = &weight {
@@ -177,7 +182,7 @@ impl Operator for Ways {
 }
 
 fn by(way: Form, rows: &[&TensorArg], chip: &Chip) -> Result<RowPlan, Refusal> {
-    form(way, rows, 1, chip)
+    form(way, rows, Room { tensors: 1, threads: 512 }, chip)
 }
 
 pub(crate) fn forward(kind: Kind, call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {

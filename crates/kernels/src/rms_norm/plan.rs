@@ -2,7 +2,7 @@
 
 use super::RmsNorm;
 use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates, choose};
-use crate::rows::{Form, check, check_vector, form};
+use crate::rows::{Form, Room, check, check_vector, form};
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
@@ -51,7 +51,7 @@ impl Call<'_> {
     fn by(&self, way: Form, chip: &Chip) -> Result<RmsNorm, Refusal> {
         let Call { x, weight, y } = self;
         // The weight is read once for each row, from cache: it narrows an access only when it is misaligned itself.
-        let rows = form(way, &[x, y], 1, chip)?;
+        let rows = form(way, &[x, y], Room { tensors: 1, threads: 1024 }, chip)?;
         Ok(RmsNorm { input: x.dtype, output: y.dtype, weight: weight.map(|w| w.dtype), dim: x.dim(1), rows })
     }
 }

@@ -1,6 +1,7 @@
 //! Arguments of kernels over rows: what is right, and how wide an access may be.
 
 use super::RowPlan;
+use super::plan::most_values;
 use crate::gate::Refusal;
 use warpsmith_dsl::{ArgumentError, DType, Target, TensorArg};
 use warpsmith_types::Chip;
@@ -87,19 +88,29 @@ pub(crate) enum Form {
     Streamed,
 }
 
-/// The plan of a kernel that reads rows in one form, and holds `held` of the row tensors at once.
-pub(crate) fn form(form: Form, rows: &[&TensorArg], held: usize, chip: &Chip) -> Result<RowPlan, Refusal> {
+/// What a kernel's body needs of registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// How many of the row tensors it holds at once.
+    pub(crate) tensors: usize,
+    /// The most threads to a block: those of 1024 leave each 64 registers, which only the plainest bodies do with.
+    pub(crate) threads: usize,
+}
+
+/// The plan of a kernel that reads rows in one form.
+pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> Result<RowPlan, Refusal> {
     let Some(x) = rows.first() else { return Err(Refusal::RowLength { argument: "x", most: 0, got: 0 }) };
-    let (dim, vector) = (x.dim(x.shape.len().saturating_sub(1)), vector(rows));
-    let longest = |blocks: usize| blocks * super::LONGEST_ROW / held.max(1);
+    let (dim, vector, Room { tensors, threads }) = (x.dim(x.shape.len().saturating_sub(1)), vector(rows), room);
+    let longest = |blocks: usize| blocks * threads.min(1024) * most_values(threads) / tensors.max(1);
     let (plan, most) = match form {
-        Form::Block => (RowPlan::in_block(dim, vector, held), longest(1)),
+        Form::Block => (RowPlan::in_block(dim, vector, tensors), longest(1)),
         Form::Cluster if chip.cluster < 2 => {
             return Err(Refusal::Target { needed: Target::SM_90A, got: chip.target });
         }
-        Form::Cluster => (RowPlan::in_cluster(dim, vector, held, chip), longest(chip.cluster as usize)),
+        Form::Cluster => (RowPlan::in_cluster(dim, vector, tensors, chip), longest(chip.cluster as usize)),
         Form::Streamed => (RowPlan::streamed(dim, vector, chip), usize::MAX),
     };
+    let plan = plan.filter(|p| p.threads() <= threads);
     plan.ok_or(Refusal::RowLength { argument: "x", most, got: dim })
 }
 

@@ -9,6 +9,6 @@ mod walk;
 pub use check::vector;
 pub use plan::{LONGEST_ROW, RowPlan};
 
-pub(crate) use check::{Form, check, check_dtype, check_vector, form, size};
+pub(crate) use check::{Form, Room, check, check_dtype, check_vector, form, size};
 pub(crate) use reduce::{MaxSum, MaxSumDot, Sum1, Sum2};
 pub(crate) use walk::{Chunk, Walk, scalar};

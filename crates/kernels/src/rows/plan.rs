@@ -51,7 +51,7 @@ const STREAMED: usize = 4;
 
 /// Values that a thread of a block of so many threads holds without spilling: 65,536 registers, of which each thread
 /// needs 16 at least for itself.
-const fn most_values(threads: usize) -> usize {
+pub(super) const fn most_values(threads: usize) -> usize {
     if threads > MANY_THREADS { 48 } else { 64 }
 }
 

@@ -1,7 +1,7 @@
 //! The gradient of softmax.
 
 use crate::gate::{Implementation, Operator, choose};
-use crate::rows::{Form, RowPlan, Sum1, Walk, check, form, size};
+use crate::rows::{Form, Room, RowPlan, Sum1, Walk, check, form, size};
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
 
@@ -56,6 +56,9 @@ impl Kernel for SoftmaxBackward {
     }
 }
 
+/// What the body needs.
+const ROOM: Room = Room { tensors: 2, threads: 1024 };
+
 struct Ways;
 
 impl Operator for Ways {
@@ -65,18 +68,18 @@ impl Operator for Ways {
         Implementation {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
-            supports: |rows, chip| form(Form::Block, rows, 2, chip),
+            supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
         },
         Implementation {
             name: "cluster",
             what: "the blocks of a cluster read a row once and hold it in registers",
-            supports: |rows, chip| form(Form::Cluster, rows, 2, chip),
+            supports: |rows, chip| form(Form::Cluster, rows, ROOM, chip),
         },
     ];
     const GENERAL: Implementation<Ways> = Implementation {
         name: "twice",
         what: "rows are read twice: for the sum, and for the output",
-        supports: |rows, chip| form(Form::Streamed, rows, 2, chip),
+        supports: |rows, chip| form(Form::Streamed, rows, ROOM, chip),
     };
 }
 

@@ -2,7 +2,7 @@
 
 use super::Softmax;
 use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates, choose};
-use crate::rows::{Form, check, form};
+use crate::rows::{Form, Room, check, form};
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
@@ -48,7 +48,7 @@ impl Softmax {
     }
 
     fn by(way: Form, [x, y]: &[&TensorArg; 2], chip: &Chip) -> Result<Softmax, Refusal> {
-        let rows = form(way, &[x, y], 1, chip)?;
+        let rows = form(way, &[x, y], Room { tensors: 1, threads: 1024 }, chip)?;
         Ok(Softmax { input: x.dtype, output: y.dtype, dim: x.dim(1), rows })
     }
 }
