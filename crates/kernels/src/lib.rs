@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`softmax`](mod@softmax) | softmax over the last dimension, forward and backward |
 //! | [`rms_norm`](mod@rms_norm) | RMS normalisation over the last dimension, forward and backward |
-//! | [`layer_norm`] | layer normalisation over the last dimension, forward and backward |
+//! | [`layer_norm`](mod@layer_norm) | layer normalisation over the last dimension, forward and backward |
 //! | [`cross_entropy`](mod@cross_entropy) | cross-entropy of logits and class numbers, forward and backward |
 //! | [`gemm`](mod@gemm) | matrix product of bf16 or f16 by Hopper's warpgroup instructions |
 //!
