@@ -2,7 +2,8 @@
 
 use crate::common::{FLAGS, SINGLE, VADD, add, addresses, device, floats, values, words};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use warpsmith_runtime::{Error, Graph, GraphUpdate, Stream};
+use warpsmith_runtime::{Device, Error, Graph, GraphUpdate, Stream};
+use warpsmith_types::Chip;
 
 #[test]
 fn branches_of_a_graph_run_side_by_side() {
@@ -154,4 +155,29 @@ fn a_graph_goes_into_a_graph() {
     outer.replay(&device.default_stream()).unwrap();
     device.synchronize().unwrap();
     assert_eq!(values(&x), [4.0; 32]);
+}
+
+#[test]
+fn a_graph_that_outlives_its_memory_is_an_error() {
+    // On a card it would be another's memory.
+    let device = Device::emulated(Chip::H200);
+    let (x, y) = (floats(&device, &[1.0; 32], "x"), floats(&device, &[0.0; 32], "y"));
+    let graph = Graph::capture(&device, |stream| y.copy_from(&x, stream)).unwrap();
+    drop(x);
+    let stream = device.create_stream().unwrap();
+    for ask in 0..4 {
+        graph.replay(&stream).unwrap();
+        let event = device.create_event().unwrap();
+        let asked = match ask {
+            0 => stream.synchronize().map(drop),
+            1 => y.to_vec().map(drop),
+            2 => event.synchronize(),
+            _ => stream.download_to(device.pinned(4).unwrap(), &y, 0).unwrap().wait().map(drop),
+        };
+        let said = asked.unwrap_err().to_string();
+        assert!(said.contains("`x` + 0, which was freed"), "{said}");
+        // Said once, and nothing of it is left.
+        stream.synchronize().unwrap();
+    }
+    assert_eq!(values(&y), [0.0; 32]);
 }
