@@ -11,7 +11,7 @@ use crate::layout::{self, LayoutArgs};
 use crate::style::ColorChoice;
 use crate::{help, inspect, operator, run};
 use clap::builder::{PossibleValue, TypedValueParser};
-use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, Parser, Subcommand};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,50 +60,40 @@ enum Command {
     Completions(CompletionsArgs),
 }
 
-/// Where to run.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DeviceChoice {
-    /// A CUDA card
-    Cuda,
-    /// The emulator, with its sanitizer
-    Emulated,
-    /// The float64 reference itself
-    Cpu,
-}
-
 /// `warpsmith run`.
 #[derive(Args)]
 pub(crate) struct RunArgs {
     /// The operator
-    #[arg(value_name = "OP", value_parser = Names(operator::row_names))]
+    #[arg(value_name = "OP", value_parser = Names(operator::names))]
     pub(crate) operator: String,
-    /// A .safetensors or .npy file with a (rows, dim) tensor
+    /// A .safetensors or .npy file with a (rows, dim) tensor, for gemm (m, k)
     #[arg(long, value_name = "FILE", required_unless_present = "random", conflicts_with = "random")]
     pub(crate) input: Option<PathBuf>,
     /// The tensor in the file, when it holds several
     #[arg(long, value_name = "NAME")]
     pub(crate) tensor: Option<String>,
-    /// Normal random numbers instead of a file
-    #[arg(long, value_name = "ROWSxDIM", value_parser = parse_shape)]
-    pub(crate) random: Option<[usize; 2]>,
+    /// Normal random numbers instead of a file: ROWSxDIM, or MxNxK for gemm
+    #[arg(long, value_name = "SHAPE", value_parser = parse_extents)]
+    pub(crate) random: Option<Extents>,
     /// The dtype of random numbers
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = parse_dtype)]
     pub(crate) dtype: DType,
     /// The seed of random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// rms_norm: the file of the weight, when it is not the input's
+    /// rms_norm, gemm: the file of the weight, (dim) or (n, k), when it is not the input's
     #[arg(long, value_name = "FILE")]
     pub(crate) weight: Option<PathBuf>,
-    /// rms_norm: the weight's tensor in its file
+    /// rms_norm, gemm: the weight's tensor in its file
     #[arg(long, value_name = "NAME")]
     pub(crate) weight_tensor: Option<String>,
     /// rms_norm: added to the mean square
     #[arg(long, value_name = "X", default_value_t = 1e-6)]
     pub(crate) eps: f32,
-    /// Where to run; without it, a card when there is one, else the emulator
-    #[arg(long, value_enum)]
-    pub(crate) device: Option<DeviceChoice>,
+    /// Where: cuda, cuda:N, emulated, emulated:CHIP, or cpu, the float64 reference itself; without it, a card when there is
+    /// one, else the emulator
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
     /// Another plan: so many threads to a row, a power of two up to 1024
     #[arg(long, value_name = "N")]
     pub(crate) threads_per_row: Option<usize>,
@@ -193,11 +183,6 @@ pub(crate) fn parse_extents(text: &str) -> Result<Extents, String> {
 fn parse_product(text: &str) -> Result<[usize; 3], String> {
     let extents = parse_extents(text).ok().and_then(|parts| <[usize; 3]>::try_from(&*parts).ok());
     extents.ok_or_else(|| format!("`{text}` is not MxNxK; expected three numbers, like 4096x4096x4096"))
-}
-
-fn parse_shape(text: &str) -> Result<[usize; 2], String> {
-    let extents = parse_extents(text).ok().and_then(|parts| <[usize; 2]>::try_from(&*parts).ok());
-    extents.ok_or_else(|| format!("`{text}` is not ROWSxDIM; expected two numbers, like 1024x4096"))
 }
 
 /// The device of `--device`; without it a card when there is one, else an emulated H200.

@@ -17,8 +17,10 @@ Examples:
   warpsmith run softmax --input examples/data/logits.safetensors
   warpsmith run rms_norm --input examples/data/hidden.safetensors --tensor hidden --weight-tensor weight
   warpsmith run softmax --random 32768x4096 --dtype bf16 --device cuda
+  warpsmith run gemm --random 256x512x128 --device emulated
   warpsmith run softmax --random 64x4096 --output y.npy
 
+gemm is c = x · weightᵀ, as a linear layer has it: x is (m, k), the weight (n, k).
 On a card it is timed beside a copy of as many bytes; on the emulator the sanitizer checks every access.
 
 Exit codes: 0 the result is within the tolerance that the report states; 1 it is not, or the sanitizer found an error; 2 bad
@@ -31,6 +33,7 @@ Examples:
   warpsmith bench rows --compare yesterday.json
   warpsmith bench softmax --shape 32768x4096,32768x8192 --dtype bf16,f32
   warpsmith bench softmax --shape 32768x8192 --plan threads_per_row=256,threads_per_row=512
+  warpsmith bench softmax --shape 32x8192 --plan all --device emulated
   warpsmith bench all --device emulated
 
 On a card: medians with a cold level-two cache, beside a copy of as many bytes measured the same way in the same run (for
@@ -38,7 +41,7 @@ matrix products: beside matrix instructions alone, with no traffic of memory). K
 of several launches, each on memory of its own. On the emulator there is no clock: what is printed are counts of
 instructions and bytes, the same in each run.
 
-Suites: rows is softmax and rms_norm over lengths of rows, gemms are matrix products, all is both.
+Suites: rows is softmax and rms_norm over lengths of rows, all is that and matrix products.
 
 Exit codes: 0 measured, whatever --compare shows; 2 bad input, or a file that can not be read or written; 3 the device failed,
 or the sanitizer found an error.";

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`commands`] | what can be typed |
 //! | [`run`], [`report`] | run an operator on data, check it, say how it went |
-//! | [`bench`] | time operators, or count what they do |
+//! | [`mod@bench`] | time operators, or count what they do |
 //! | [`explain`] | which implementation a call takes, and why |
 //! | [`inspect`] | look at the code of an operator |
 //! | [`compile`] | many operators into a bundle |

@@ -36,11 +36,6 @@ pub(crate) fn names_and_suites() -> Vec<&'static str> {
     names().into_iter().chain(crate::bench::SUITES.iter().map(|(name, _)| *name)).collect()
 }
 
-/// The names of operators over rows.
-pub(crate) fn row_names() -> Vec<&'static str> {
-    ALL.iter().filter(|(_, operator)| *operator != Operator::Gemm).map(|(name, _)| *name).collect()
-}
-
 impl Operator {
     /// The operator of that name; `-` counts as `_`.
     pub(crate) fn named(name: &str) -> Result<Operator, Failure> {
@@ -73,16 +68,6 @@ impl Operator {
 }
 
 impl RowOperator {
-    /// The operator over rows of that name.
-    pub(crate) fn named(name: &str) -> Result<RowOperator, Failure> {
-        match Operator::named(name)? {
-            Operator::Rows(operator) => Ok(operator),
-            Operator::Gemm => {
-                Err(Failure::Option("gemm can be inspected, but not run; run takes softmax or rms_norm".into()))
-            }
-        }
-    }
-
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {

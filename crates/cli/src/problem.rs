@@ -2,19 +2,20 @@
 
 use crate::commands::RunArgs;
 use crate::failure::Failure;
-use crate::operator::RowOperator;
+use crate::operator::{Operator, RowOperator};
 use crate::tensor_file::{self, Tensor as HostTensor};
 use rayon::prelude::*;
+use warpsmith::dsl::{ArgumentError, DeviceId, TensorArg};
 use warpsmith::kernels::compare::{decode, encode};
 use warpsmith::kernels::random::Random;
 use warpsmith::kernels::rows::RowPlan;
-use warpsmith::kernels::{rms_norm, softmax};
+use warpsmith::kernels::{gemm, rms_norm, softmax};
 use warpsmith::runtime::{Bound, Device, Error, LaunchError, Tensor};
-use warpsmith_types::DType;
+use warpsmith_types::{Chip, DType};
 
-/// What to compute.
+/// What to compute: an operator of `x` and, where it takes one, of a weight. A matrix product is `c = x · weightᵀ`.
 pub(crate) struct Problem {
-    pub(crate) operator: RowOperator,
+    pub(crate) operator: Operator,
     /// Where the input came from, for the report.
     pub(crate) source: String,
     pub(crate) x: HostTensor,
@@ -29,60 +30,110 @@ pub(crate) struct Placed {
     pub(crate) y: Tensor,
 }
 
+/// What some rows of the result should be, in float64.
+pub(crate) struct Expected {
+    /// Which.
+    pub(crate) rows: Vec<usize>,
+    /// Their elements.
+    pub(crate) values: Vec<f64>,
+    /// How far each may be off because sums were rounded, on top of the tolerance; empty where nothing is.
+    pub(crate) slack: Vec<f64>,
+}
+
+/// Multiplications after which the rows of a product are compared in a sample: some seconds of a core.
+const MOST_PRODUCTS: usize = 1 << 31;
+/// Rounding of sums in f32, relative to the sum of the products' magnitudes: the tensor cores keep at least 22 bits.
+pub(crate) const SUM: f64 = 1e-5;
+
 impl Problem {
     /// Reads or draws what the command names.
     pub(crate) fn new(args: &RunArgs) -> Result<Problem, Failure> {
-        let operator = RowOperator::named(&args.operator)?;
-        let (x, source) = match (&args.input, args.random) {
+        let operator = Operator::named(&args.operator)?;
+        if operator == Operator::Gemm && args.threads_per_row.is_some() {
+            return Err(Failure::Option("--threads-per-row: gemm has one plan; softmax and rms_norm take it".into()));
+        }
+        let with_weight = args.weight.is_some() || args.weight_tensor.is_some();
+        if operator == Operator::Rows(RowOperator::Softmax) && with_weight {
+            return Err(Failure::Option("softmax takes no weight".into()));
+        }
+        let (x, weight, source) = match (&args.input, &args.random) {
             (Some(path), _) => {
                 let x = tensor_file::read_float(path, args.tensor.as_deref())?;
-                (x, path.display().to_string())
+                (x, weight_in_file(operator, args)?, path.display().to_string())
             }
-            (None, Some([rows, dim])) => {
-                if !matches!(args.dtype, DType::F32 | DType::F16 | DType::BF16) {
-                    return Err(Failure::Option(format!("--dtype: expected f32, f16 or bf16, got {}", args.dtype)));
-                }
-                (random(args.dtype, &[rows, dim], args.seed), format!("normal random numbers, seed {}", args.seed))
+            (None, Some(extents)) => {
+                let (x, weight) = drawn(operator, args, extents)?;
+                (x, weight, format!("normal random numbers, seed {}", args.seed))
             }
-            (None, None) => return Err(Failure::Option("expected --input FILE or --random ROWSxDIM".into())),
+            (None, None) => return Err(Failure::Option("expected --input FILE or --random SHAPE".into())),
         };
-        let weight = Problem::weight(operator, args, &x)?;
-        Ok(Problem { operator, source, x, weight, eps: args.eps })
+        let problem = Problem { operator, source, x, weight, eps: args.eps };
+        problem.check()?;
+        Ok(problem)
     }
 
-    fn weight(operator: RowOperator, args: &RunArgs, x: &HostTensor) -> Result<Option<HostTensor>, Failure> {
-        let wanted = args.weight.is_some() || args.weight_tensor.is_some();
-        if operator != RowOperator::RmsNorm {
-            let refusal = || Failure::Option(format!("{} takes no weight", operator.name()));
-            return if wanted { Err(refusal()) } else { Ok(None) };
+    /// Refuses what no device could compute, so that all say the same.
+    fn check(&self) -> Result<(), LaunchError> {
+        let (Operator::Gemm, Some(weight)) = (self.operator, &self.weight) else { return Ok(()) };
+        let tensor = |t: &HostTensor| TensorArg::new(256, DeviceId(0), t.dtype, &t.shape);
+        let (a, b) = (tensor(&self.x), tensor(weight));
+        let c = TensorArg::new(256, DeviceId(0), self.x.dtype, &self.output_shape());
+        gemm::candidates(&a, &b, &c, &Chip::H200)?;
+        if a.dim(1) != b.dim(1) {
+            let (got, expected) = (b.dim(1), a.dim(1));
+            return Err(ArgumentError::Disagree { name: "b", extent: "k", got, other: "a", expected }.into());
         }
-        if args.random.is_some() && !wanted {
-            let dim = x.shape.last().copied().unwrap_or(0);
-            return Ok(Some(random(x.dtype, &[dim], args.seed.wrapping_add(1))));
-        }
-        match args.weight.as_ref().or(args.input.as_ref()) {
-            Some(path) if wanted => Ok(Some(tensor_file::read_float(path, args.weight_tensor.as_deref())?)),
-            _ => Ok(None),
+        Ok(())
+    }
+
+    /// Its extents: (rows, dim), or (m, n, k).
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        match self.operator {
+            Operator::Rows(_) => self.x.shape.clone(),
+            Operator::Gemm => [self.output_shape(), vec![self.depth()]].concat(),
         }
     }
 
-    /// The extents, once the operator has accepted them.
-    pub(crate) fn shape(&self) -> [usize; 2] {
-        let dim = self.x.shape.last().copied().unwrap_or(0);
-        [self.x.shape.iter().product::<usize>() / dim.max(1), dim]
+    /// The result's extents, once the operator has accepted the inputs.
+    pub(crate) fn output_shape(&self) -> Vec<usize> {
+        let first = |t: &HostTensor| t.shape.first().copied().unwrap_or(0);
+        match (self.operator, &self.weight) {
+            (Operator::Gemm, Some(weight)) => vec![first(&self.x), first(weight)],
+            _ => self.x.shape.clone(),
+        }
+    }
+
+    /// The result as rows of one length.
+    pub(crate) fn result_rows(&self) -> [usize; 2] {
+        let shape = self.output_shape();
+        let columns = shape.last().copied().unwrap_or(0);
+        [shape.iter().product::<usize>() / columns.max(1), columns]
     }
 
     /// Bytes that must move: each input read once, the output written once.
     pub(crate) fn bytes(&self) -> u64 {
-        (2 * self.x.bytes.len() + self.weight.as_ref().map_or(0, |w| w.bytes.len())) as u64
+        let output = self.output_shape().iter().product::<usize>() * self.x.dtype.bytes();
+        (self.x.bytes.len() + self.weight.as_ref().map_or(0, |w| w.bytes.len()) + output) as u64
+    }
+
+    /// Multiplications and additions of a matrix product.
+    pub(crate) fn operations(&self) -> Option<u64> {
+        let [m, n] = self.result_rows();
+        (self.operator == Operator::Gemm).then(|| 2 * m as u64 * n as u64 * self.depth() as u64)
+    }
+
+    /// Elements that become one of a product.
+    fn depth(&self) -> usize {
+        self.x.shape.last().copied().unwrap_or(0)
     }
 
     /// Copies the tensors to a device, and poisons the output.
     pub(crate) fn place(&self, device: &Device) -> Result<Placed, Error> {
         let put = |name, t: &HostTensor| Tensor::from_bytes(device, name, t.dtype, &t.shape, &t.bytes);
-        let x = put("x", &self.x)?;
-        let weight = self.weight.as_ref().map(|w| put("weight", w)).transpose()?;
-        let y = Tensor::new(device, "y", self.x.dtype, &self.x.shape)?;
+        let [x, weight, y] = if self.operator == Operator::Gemm { ["a", "b", "c"] } else { ["x", "weight", "y"] };
+        let x = put(x, &self.x)?;
+        let weight = self.weight.as_ref().map(|w| put(weight, w)).transpose()?;
+        let y = Tensor::new(device, y, self.x.dtype, &self.output_shape())?;
         y.buffer().poison()?;
         Ok(Placed { x, weight, y })
     }
@@ -101,35 +152,108 @@ impl Problem {
             None => Ok(plan),
         };
         match self.operator {
-            RowOperator::Softmax => {
+            Operator::Rows(RowOperator::Softmax) => {
                 let mut kernel = softmax::plan(x.arg(), y.arg())?;
                 kernel.rows = choose(kernel.rows, kernel.dim)?;
                 let plan = kernel.rows.to_string();
                 Ok((softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device)?, plan))
             }
-            RowOperator::RmsNorm => {
+            Operator::Rows(RowOperator::RmsNorm) => {
                 let mut kernel = rms_norm::plan(x.arg(), weight, y.arg(), self.eps)?;
                 kernel.rows = choose(kernel.rows, kernel.dim)?;
                 let plan = kernel.rows.to_string();
                 Ok((rms_norm::bind_plan(kernel, x.arg(), weight, y.arg_mut(), self.eps, device)?, plan))
             }
+            Operator::Gemm => {
+                let none = || ArgumentError::Unexpected { name: "b", expected: "a matrix".into(), got: "none".into() };
+                let b = weight.ok_or_else(none)?;
+                let plan = gemm::plan(x.arg(), b, y.arg(), device.chip())?.plan.to_string();
+                Ok((gemm::bind(x.arg(), b, y.arg_mut(), device)?, plan))
+            }
         }
     }
 
-    /// What the result should be, in float64, row after row.
-    pub(crate) fn reference(&self) -> Vec<f64> {
-        let [_, dim] = self.shape();
-        let weight = self.weight.as_ref().map(|w| decode(w.dtype, &w.bytes));
-        let row_bytes = (dim * self.x.dtype.bytes()).max(1);
-        let rows = self.x.bytes.par_chunks(row_bytes).map(|bytes| {
-            let row = decode(self.x.dtype, bytes);
-            match self.operator {
-                RowOperator::Softmax => softmax::reference::softmax(&row),
-                RowOperator::RmsNorm => rms_norm::reference::rms_norm(&row, weight.as_deref(), self.eps.into()),
-            }
-        });
-        rows.flatten_iter().collect()
+    /// What the result should be: all of it, or a sample of rows where that would take long.
+    pub(crate) fn expected(&self) -> Expected {
+        let [rows, columns] = self.result_rows();
+        let affordable = match self.operator {
+            Operator::Rows(_) => rows,
+            Operator::Gemm => (MOST_PRODUCTS / (columns * self.depth()).max(1)).clamp(1, rows.max(1)),
+        };
+        // Evenly, the first and the last among them.
+        let sample = |i: usize| if affordable > 1 { i * (rows - 1) / (affordable - 1) } else { i };
+        self.rows_of_reference(if affordable >= rows {
+            (0..rows).collect()
+        } else {
+            (0..affordable).map(sample).collect()
+        })
     }
+
+    /// What the whole result should be.
+    pub(crate) fn reference(&self) -> Vec<f64> {
+        self.rows_of_reference((0..self.result_rows()[0]).collect()).values
+    }
+
+    fn rows_of_reference(&self, rows: Vec<usize>) -> Expected {
+        let depth = self.depth();
+        let weight = self.weight.as_ref().map(|w| decode(w.dtype, &w.bytes));
+        let row_bytes = depth * self.x.dtype.bytes();
+        let row = |r: &usize| decode(self.x.dtype, &self.x.bytes[r * row_bytes..(r + 1) * row_bytes]);
+        let (values, slack) = match self.operator {
+            Operator::Rows(RowOperator::Softmax) => {
+                (rows.par_iter().flat_map_iter(|r| softmax::reference::softmax(&row(r))).collect(), vec![])
+            }
+            Operator::Rows(RowOperator::RmsNorm) => {
+                let of_row = |r| rms_norm::reference::rms_norm(&row(r), weight.as_deref(), self.eps.into());
+                (rows.par_iter().flat_map_iter(of_row).collect(), vec![])
+            }
+            Operator::Gemm => {
+                let b = weight.as_deref().unwrap_or_default();
+                let extents = [1, b.len() / depth.max(1), depth];
+                let of_row = |r| gemm::reference::gemm(&row(r), b, extents);
+                rows.par_iter().flat_map_iter(of_row).map(|(sum, magnitude)| (sum, SUM * magnitude)).unzip()
+            }
+        };
+        Expected { rows, values, slack }
+    }
+}
+
+fn weight_in_file(operator: Operator, args: &RunArgs) -> Result<Option<HostTensor>, Failure> {
+    let path = match (&args.weight, &args.weight_tensor) {
+        (Some(path), _) => Some(path),
+        (None, Some(_)) => args.input.as_ref(),
+        (None, None) => None,
+    };
+    match (operator, path) {
+        (Operator::Gemm, None) => {
+            Err(Failure::Option("gemm multiplies by a weight (n, k): --weight FILE or --weight-tensor NAME".into()))
+        }
+        (_, Some(path)) => Ok(Some(tensor_file::read_float(path, args.weight_tensor.as_deref())?)),
+        (_, None) => Ok(None),
+    }
+}
+
+/// Random inputs; a weight may still come from a file.
+fn drawn(operator: Operator, args: &RunArgs, extents: &[usize]) -> Result<(HostTensor, Option<HostTensor>), Failure> {
+    if !matches!(args.dtype, DType::F32 | DType::F16 | DType::BF16) {
+        return Err(Failure::Option(format!("--dtype: expected f32, f16 or bf16, got {}", args.dtype)));
+    }
+    let (shape, weight) = match (operator, extents) {
+        (Operator::Rows(RowOperator::Softmax), &[rows, dim]) => ([rows, dim], None),
+        (Operator::Rows(RowOperator::RmsNorm), &[rows, dim]) => ([rows, dim], Some(vec![dim])),
+        (Operator::Gemm, &[m, n, k]) => ([m, k], Some(vec![n, k])),
+        _ => {
+            let typed = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+            let (expected, name) = (operator.extents(), operator.name());
+            return Err(Failure::Option(format!("--random {typed}: expected {expected} for {name}")));
+        }
+    };
+    let from_file = args.weight.is_some() || args.weight_tensor.is_some();
+    let weight = match weight {
+        Some(shape) if !from_file => Some(random(args.dtype, &shape, args.seed.wrapping_add(1))),
+        _ => weight_in_file(operator, args)?,
+    };
+    Ok((random(args.dtype, &shape, args.seed), weight))
 }
 
 /// Normal random numbers, each row from a seed of its own so that rows are drawn side by side.

@@ -1,5 +1,6 @@
 //! How a run went, for people and for machines.
 
+use crate::style::{Ink, paint};
 use serde::Serialize;
 use std::fmt;
 
@@ -40,6 +41,8 @@ pub(crate) struct KernelReport {
 pub(crate) enum RunReport {
     /// A card: medians with a cold cache.
     Card { microseconds: f64, bytes: u64, gigabytes_per_second: f64, share_of_copy: f64, copy_microseconds: f64 },
+    /// A matrix product on a card.
+    Product { microseconds: f64, operations: u64, teraflops: f64 },
     /// The emulator.
     Emulator { milliseconds: f64, instructions: u64, findings: Vec<String> },
     /// The reference.
@@ -50,9 +53,14 @@ pub(crate) enum RunReport {
 #[derive(Serialize)]
 pub(crate) struct Check {
     pub(crate) right: bool,
+    /// How many were compared.
     pub(crate) elements: usize,
+    /// Rows that were compared, where it was not all of them.
+    pub(crate) rows_compared: Option<usize>,
     pub(crate) relative_tolerance: f64,
     pub(crate) absolute_tolerance: f64,
+    /// Of the sum of the products' magnitudes, where the result is one.
+    pub(crate) sum_tolerance: Option<f64>,
     /// Of the tolerance; above 1 is wrong. `null` stands for infinity: a NaN where none belongs, or none where one does.
     pub(crate) largest_error: Option<f64>,
     pub(crate) at: Vec<usize>,
@@ -87,6 +95,10 @@ impl fmt::Display for Report {
                 )?;
                 writeln!(f, "({copy_microseconds:.1} µs)")?;
             }
+            RunReport::Product { microseconds, operations, teraflops } => {
+                let operations = *operations as f64 / 1e9;
+                writeln!(f, "  ran in   {microseconds:.1} µs: {operations:.1} Gflop, {teraflops:.0} TFLOP/s")?;
+            }
             RunReport::Emulator { milliseconds, instructions, findings } => {
                 write!(f, "  ran in   {milliseconds:.1} ms: {instructions} warp instructions emulated; sanitizer: ")?;
                 match findings.len() {
@@ -97,7 +109,8 @@ impl fmt::Display for Report {
             RunReport::Reference { milliseconds } => writeln!(f, "  ran in   {milliseconds:.1} ms, float64")?,
         }
         let c = &self.check;
-        write!(f, "  result   {}: ", if c.right { "right" } else { "WRONG" })?;
+        let verdict = if c.right { paint(Ink::Good, "right") } else { paint(Ink::Bad, "WRONG") };
+        write!(f, "  result   {verdict}: ")?;
         match (c.largest_error, c.got, c.expected) {
             (_, None, _) if c.right && c.elements == 0 => write!(f, "no elements")?,
             (Some(e), Some(got), Some(expected)) if !c.at.is_empty() => {
@@ -107,6 +120,12 @@ impl fmt::Display for Report {
             (None, ..) => write!(f, "NaN or infinity where it does not belong, or missing, at {:?}", c.at)?,
         }
         write!(f, "\n  tolerance {:.1e} relative + {:.1e}", c.relative_tolerance, c.absolute_tolerance)?;
+        if let Some(sum) = c.sum_tolerance {
+            write!(f, " + {sum:.1e} of the sum of the products' magnitudes")?;
+        }
+        if let Some(rows) = c.rows_compared {
+            write!(f, "\n  compared {rows} rows, evenly chosen")?;
+        }
         if let Some(path) = &self.output {
             write!(f, "\n  written to {path}")?;
         }

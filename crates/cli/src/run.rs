@@ -1,23 +1,26 @@
 //! `warpsmith run`.
 
-use crate::commands::{DeviceChoice, RunArgs};
+use crate::commands::{RunArgs, open_device};
 use crate::failure::Failure;
 use crate::output;
-use crate::problem::Problem;
+use crate::problem::{Problem, SUM};
 use crate::report::{Check, KernelReport, Report, RunReport};
 use crate::tensor_file::{self, Tensor as HostTensor};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use warpsmith::kernels::compare::{Tolerance, decode, encode, worst};
+use warpsmith::kernels::compare::{Tolerance, Worst, decode, encode, worst};
 use warpsmith::runtime::bench::{Settings, copy_time, measure};
 use warpsmith::runtime::{Bound, Device, LaunchError, LaunchOutcome};
-use warpsmith_types::{Chip, DType};
+use warpsmith_types::DType;
 
 /// Runs an operator, checks the result, prints the report. The exit code is 1 when the result is wrong or the sanitizer
 /// found an error.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let problem = Problem::new(args)?;
-    let device = choose(args.device)?;
+    let device = match args.device.as_deref() {
+        Some("cpu") => None,
+        name => Some(open_device(name)?),
+    };
     let mut done = match &device {
         Some(device) => on_device(&problem, device, args)?,
         None => on_host(&problem, args)?,
@@ -26,7 +29,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let clean = !matches!(&done.run, RunReport::Emulator { findings, .. } if !findings.is_empty());
     let output = match &args.output {
         Some(path) => {
-            let (dtype, shape) = (problem.x.dtype, problem.x.shape.clone());
+            let (dtype, shape) = (problem.x.dtype, problem.output_shape());
             let bytes = std::mem::take(&mut done.result);
             let written = tensor_file::write(path, "y", &HostTensor { dtype, shape, bytes })?;
             let note = if written == dtype { String::new() } else { format!(" as {written}") };
@@ -39,7 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         operator: problem.operator.name(),
         source: problem.source.clone(),
         dtype: problem.x.dtype.name(),
-        shape: problem.x.shape.clone(),
+        shape: problem.shape(),
         device: device.as_ref().map_or("cpu, float64 reference".into(), |d| d.info().name.clone()),
         kernel: done.kernel,
         run: done.run,
@@ -48,16 +51,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     };
     output::print_report(&report, args.json)?;
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
-}
-
-/// The device to run on; `None` for the reference.
-pub(crate) fn choose(choice: Option<DeviceChoice>) -> Result<Option<Device>, Failure> {
-    Ok(match choice {
-        Some(DeviceChoice::Cuda) => Some(Device::cuda(0)?),
-        Some(DeviceChoice::Emulated) => Some(Device::emulated(Chip::H200)),
-        Some(DeviceChoice::Cpu) => None,
-        None => Some(Device::best()),
-    })
 }
 
 struct Done {
@@ -119,10 +112,14 @@ fn timed(problem: &Problem, device: &Device, bound: &Bound) -> Result<RunReport,
             Err(warpsmith::runtime::Error::Ptx { entry: String::new(), message: e.to_string() })
         }
     })?;
+    let microseconds = timing.median().as_secs_f64() * 1e6;
+    if let Some(operations) = problem.operations() {
+        return Ok(RunReport::Product { microseconds, operations, teraflops: operations as f64 / microseconds * 1e-6 });
+    }
     let bytes = problem.bytes();
     let copy = copy_time(device, bytes, &settings)?;
     Ok(RunReport::Card {
-        microseconds: timing.median().as_secs_f64() * 1e6,
+        microseconds,
         bytes,
         gigabytes_per_second: timing.bandwidth(bytes) / 1e9,
         share_of_copy: copy.median().as_secs_f64() / timing.median().as_secs_f64(),
@@ -149,18 +146,45 @@ fn describe(bound: &Bound, plan: String) -> Option<KernelReport> {
 
 fn check(problem: &Problem, result: &[u8]) -> Check {
     let dtype: DType = problem.x.dtype;
-    let tolerance = Tolerance::of(dtype);
-    let (got, expected) = (decode(dtype, result), problem.reference());
-    let found = worst(&got, &expected, tolerance);
-    let [_, dim] = problem.shape();
+    let (tolerance, expected) = (Tolerance::of(dtype), problem.expected());
+    let [rows, columns] = problem.result_rows();
+    let mut got = decode(dtype, result);
+    if expected.rows.len() < rows {
+        got = of_rows(&got, &expected.rows, columns);
+    }
+    let found = match &expected.slack[..] {
+        [] => worst(&got, &expected.values, tolerance),
+        slack => worst_of_sums(&got, &expected.values, slack, tolerance),
+    };
+    let place = |index: usize| {
+        let row = expected.rows.get(index / columns.max(1)).copied().unwrap_or(0);
+        vec![row, index % columns.max(1)]
+    };
     Check {
-        right: got.len() == expected.len() && found.is_none_or(|w| w.share <= 1.0),
-        elements: expected.len(),
+        right: got.len() == expected.values.len() && found.is_none_or(|w| w.share <= 1.0),
+        elements: expected.values.len(),
+        rows_compared: (expected.rows.len() < rows).then_some(expected.rows.len()),
         relative_tolerance: tolerance.relative,
         absolute_tolerance: tolerance.absolute,
+        sum_tolerance: (!expected.slack.is_empty()).then_some(SUM),
         largest_error: Some(found.map_or(0.0, |w| w.share)).filter(|s| s.is_finite()),
-        at: found.map_or(vec![], |w| vec![w.index / dim.max(1), w.index % dim.max(1)]),
+        at: found.map_or(vec![], |w| place(w.index)),
         got: found.map(|w| w.got).filter(|v| v.is_finite()),
         expected: found.map(|w| w.expected).filter(|v| v.is_finite()),
     }
+}
+
+/// Those rows of a result, one after the other.
+fn of_rows(all: &[f64], rows: &[usize], columns: usize) -> Vec<f64> {
+    rows.iter().flat_map(|r| all.get(r * columns..(r + 1) * columns).unwrap_or_default()).copied().collect()
+}
+
+/// The element that is furthest off, where sums may be off by some more each.
+fn worst_of_sums(got: &[f64], expected: &[f64], slack: &[f64], tolerance: Tolerance) -> Option<Worst> {
+    let all = got.iter().zip(expected).zip(slack).enumerate();
+    let each = all.map(|(index, ((&got, &expected), &slack))| {
+        let tolerance = Tolerance { absolute: tolerance.absolute + slack, ..tolerance };
+        Worst { share: tolerance.share(got, expected), index, got, expected }
+    });
+    each.reduce(|a, b| if b.share > a.share { b } else { a })
 }

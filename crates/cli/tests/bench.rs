@@ -46,7 +46,7 @@ fn counts_are_the_same_again_and_suites_run_whole() {
     for start in ["softmax 32 × 49152 bf16", "rms_norm 32 × 256 bf16", "gemm 256 × 256 × 256 bf16"] {
         line(&first, start);
     }
-    let gemms = shown(&["bench", "gemms", "--dtype", "f16", "--device", "emulated:H100"]);
+    let gemms = shown(&["bench", "gemm", "--dtype", "f16", "--device", "emulated:H100"]);
     assert!(gemms.starts_with("emulated H100 (sm_90a)") && !gemms.contains("softmax"), "{gemms}");
     line(&gemms, "gemm 512 × 512 × 128 f16");
 }
@@ -72,6 +72,17 @@ fn dtypes_and_plans_stand_side_by_side() {
         // More threads to a row are more instructions that all threads have alike.
         assert!(of(256) > of(128), "{out}");
     }
+}
+
+#[test]
+fn every_plan_is_counted() {
+    let out = shown(&["bench", "softmax", "--shape", "2x4096", "--plan", "all", "--device", "emulated"]);
+    let rows = out.lines().filter(|l| l.starts_with("softmax ")).count();
+    assert!(rows > 3, "{out}");
+    // The operator's own comes first.
+    let own = shown(&["explain", "softmax", "--shape", "2x4096", "--chip", "h200"]);
+    let threads = own.split(" threads a row").next().unwrap().rsplit(' ').next().unwrap();
+    assert!(line(&out, "softmax 2 × 4096").contains(&format!("threads_per_row={threads} ")), "{out}{own}");
 }
 
 #[test]
@@ -109,10 +120,7 @@ fn bad_input_is_named_in_one_line() {
     let bench =
         |more: &[&str], expected: &str| refused(&[&["bench"], more, &["--device", "emulated"]].concat(), expected);
     bench(&["sofmax"], "there is no operator `sofmax`; did you mean `softmax`?");
-    bench(
-        &["attention"],
-        "there is no operator or suite `attention`; there are softmax, rms_norm, gemm, rows, gemms, all",
-    );
+    bench(&["attention"], "there is no operator or suite `attention`; there are softmax, rms_norm, gemm, rows, all");
     bench(&["softmax", "--shape", "4x4x4"], "--shape 4x4x4: expected ROWSxDIM for softmax");
     bench(&["gemm", "--shape", "4x4"], "--shape 4x4: expected MxNxK for gemm");
     bench(&["all", "--shape", "4x4"], "--shape 4x4: expected MxNxK for gemm");
@@ -132,7 +140,7 @@ fn bad_input_is_named_in_one_line() {
     );
     for (args, expected) in [
         (["--shape", "4"], "`4` is no shape; expected ROWSxDIM or MxNxK, like 1024x4096 or 4096x4096x4096"),
-        (["--plan", "fast"], "`fast` is no plan; expected threads_per_row=N, like threads_per_row=64"),
+        (["--plan", "fast"], "`fast` is no plan; expected threads_per_row=N, like threads_per_row=64, or all"),
         (["--dtype", "float"], "`float` is not a dtype"),
         (["--repetitions", "0"], "0 is not in 1..=10000"),
     ] {

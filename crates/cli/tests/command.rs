@@ -81,7 +81,7 @@ fn the_report_for_machines_and_the_result_in_a_file() {
 
 #[test]
 fn random_numbers_and_the_reference_itself() {
-    for device in ["emulated", "cpu"] {
+    for device in ["emulated", "emulated:b200", "cpu"] {
         for dtype in ["f32", "f16", "bf16"] {
             let (code, out, err) =
                 said(&warpsmith(&["run", "softmax", "--random", "5x111", "--dtype", dtype, "--device", device]));
@@ -180,6 +180,10 @@ fn bad_input_is_named_in_one_line() {
     );
     refused(&["run", "softmax", "--random", "2x2", "--dtype", "i32"], "--dtype: expected f32, f16 or bf16, got i32");
     refused(&["run", "softmax", "--random", "2x2", "--weight-tensor", "w"], "softmax takes no weight");
+    refused(
+        &["run", "softmax", "--random", "2x2", "--device", "gpu"],
+        "--device gpu: expected cuda, cuda:N, emulated or emulated:CHIP (A100, H100, H200, B200, B300, RTX 4090, RTX 5090)",
+    );
     refused(
         &["run", "softmax", "--random", "2x64", "--device", "emulated", "--threads-per-row", "48"],
         "`threads_per_row`: expected a power of two up to 1024, got 48",

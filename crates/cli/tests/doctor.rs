@@ -55,6 +55,21 @@ fn the_cache_is_described() {
 }
 
 #[test]
+fn a_bundle_is_described() {
+    let file = scratch("doctor.bundle");
+    let path = file.to_str().unwrap();
+    let (code, out, err) = said(command(&["compile", "softmax dtype=bf16 dim=256,512", "--output", path]));
+    assert_eq!(code, 0, "{out}{err}");
+    let (code, out, _) = doctor(&[], &[("WARPSMITH_BUNDLE", path)]);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains(&format!("bundle    {path}: 2 kernels\n")), "{out}");
+    let (code, out, _) = doctor(&[], &[("WARPSMITH_BUNDLE", "/no/such.bundle")]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("bundle    wrong: /no/such.bundle: "), "{out}");
+    assert!(out.contains("so kernels are assembled as if there were no bundle\n"), "{out}");
+}
+
+#[test]
 fn what_is_set_up_and_does_not_work_is_wrong() {
     let file = scratch("doctor_no_folder");
     std::fs::write(&file, "").unwrap();

@@ -272,7 +272,7 @@ mod tests {
             Error::DeviceLost { reason, suspects: suspects.to_vec() }.to_string()
         };
         assert_eq!(
-            lost(&[softmax.clone()]),
+            lost(std::slice::from_ref(&softmax)),
             "the device is lost: an illegal memory access was encountered, in kernel `softmax_f32_8` of Softmax with \
              x: f32 (3, 8) at 0x100, eps: 0.5\n\
              An emulated device says which access it was: warpsmith run softmax"

@@ -135,7 +135,7 @@ const BYTES: usize = 128;
 pub(crate) struct Recent {
     next: AtomicU64,
     /// Of which each launch writes the next: they are locked one at a time, by nobody else most of the time.
-    slots: [Mutex<Option<Slot>>; REMEMBERED],
+    slots: Box<[Mutex<Option<Slot>>; REMEMBERED]>,
 }
 
 struct Slot {
@@ -192,7 +192,7 @@ impl Recent {
     /// Those of a stream have ended well, or of all streams, as far as they were launched before a moment: others may
     /// launch while one waits.
     pub(crate) fn finished(&self, stream: Option<u64>, Before(end): Before) {
-        for slot in &self.slots {
+        for slot in self.slots.iter() {
             let mut slot = lock(slot);
             if slot.as_ref().is_some_and(|s| s.number < end && stream.is_none_or(|stream| stream == s.stream)) {
                 *slot = None;
@@ -203,7 +203,7 @@ impl Recent {
     /// Those of which that is not known, the latest last, and of equal ones only the latest.
     pub(crate) fn suspects(&self) -> Vec<Suspect> {
         let mut all: Vec<(u64, Suspect)> = vec![];
-        for slot in &self.slots {
+        for slot in self.slots.iter() {
             if let Some(Slot { number, what, .. }) = &*lock(slot) {
                 let launches = match what {
                     What::Kernel(launch) => std::slice::from_ref(launch),

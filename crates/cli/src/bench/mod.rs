@@ -43,7 +43,7 @@ use warpsmith_types::DType;
 /// `warpsmith bench`.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// An operator, or a suite: rows, gemms, all
+    /// An operator, or a suite of them: rows, all
     #[arg(value_name = "OP|SUITE", value_parser = Names(crate::operator::names_and_suites))]
     what: String,
     /// ROWSxDIM, or MxNxK for gemm; several with commas. Without it, the suite's
@@ -52,7 +52,7 @@ pub(crate) struct BenchArgs {
     /// The dtype of all tensors; several with commas
     #[arg(long = "dtype", value_name = "DTYPE", value_delimiter = ',', default_value = "bf16", value_parser = parse_dtype)]
     dtypes: Vec<DType>,
-    /// Other plans than the operator's own, side by side: threads_per_row=64,threads_per_row=128
+    /// Other plans than the operator's own, side by side: threads_per_row=64,threads_per_row=128, or all that may be fast
     #[arg(long = "plan", value_name = "PLAN", value_delimiter = ',')]
     plans: Vec<PlanChoice>,
     /// Where: cuda, cuda:N, emulated, emulated:CHIP; without it, a card when there is one, else the emulator

@@ -4,12 +4,14 @@ use crate::case::Case;
 use crate::failure::Failure;
 use crate::operator::{Operator, RowOperator};
 use std::str::FromStr;
+use warpsmith::dsl::{DeviceId, TensorArg};
+use warpsmith::kernels::rows::{RowPlan, vector};
+use warpsmith::runtime::LaunchError;
 use warpsmith_types::DType;
 
 /// Suites by name, and the operators in them.
-pub(crate) const SUITES: [(&str, &[Operator]); 3] = [
+pub(crate) const SUITES: [(&str, &[Operator]); 2] = [
     ("rows", &[Operator::Rows(RowOperator::Softmax), Operator::Rows(RowOperator::RmsNorm)]),
-    ("gemms", &[Operator::Gemm]),
     ("all", &[Operator::Rows(RowOperator::Softmax), Operator::Rows(RowOperator::RmsNorm), Operator::Gemm]),
 ];
 
@@ -28,9 +30,11 @@ const EMULATED_GEMMS: [[usize; 3]; 3] = [[128, 256, 64], [256, 256, 256], [512, 
 
 /// What of a case can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PlanChoice {
-    /// Threads to a row.
-    pub(crate) threads_per_row: usize,
+pub(crate) enum PlanChoice {
+    /// So many threads to a row.
+    ThreadsPerRow(usize),
+    /// Every plan that may be fast, the operator's own first.
+    All,
 }
 
 impl FromStr for PlanChoice {
@@ -38,9 +42,12 @@ impl FromStr for PlanChoice {
 
     fn from_str(text: &str) -> Result<PlanChoice, String> {
         let number = text.strip_prefix("threads_per_row=").unwrap_or(text);
-        match number.parse() {
-            Ok(threads_per_row) => Ok(PlanChoice { threads_per_row }),
-            Err(_) => Err(format!("`{text}` is no plan; expected threads_per_row=N, like threads_per_row=64")),
+        match (text, number.parse()) {
+            ("all", _) => Ok(PlanChoice::All),
+            (_, Ok(threads)) => Ok(PlanChoice::ThreadsPerRow(threads)),
+            (_, Err(_)) => {
+                Err(format!("`{text}` is no plan; expected threads_per_row=N, like threads_per_row=64, or all"))
+            }
         }
     }
 }
@@ -65,22 +72,37 @@ pub(super) fn cases(
             other => other,
         })?],
     };
-    let plans: Vec<Option<usize>> = match plans {
-        [] => vec![None],
-        some => some.iter().map(|p| Some(p.threads_per_row)).collect(),
-    };
     let mut all = vec![];
     for operator in operators {
         let shapes = if shapes.is_empty() { usual(operator, emulated) } else { shapes.to_vec() };
         for dtype in dtypes {
             for shape in &shapes {
-                for plan in &plans {
-                    all.push(Case::new(operator, *dtype, shape, *plan)?);
+                let own = Case::new(operator, *dtype, shape, None)?;
+                for threads in threads_per_row(&own, plans)? {
+                    all.push(Case::new(operator, *dtype, shape, threads)?);
                 }
             }
         }
     }
     Ok(all)
+}
+
+/// The choices for a case; `None` is the operator's own.
+fn threads_per_row(case: &Case, plans: &[PlanChoice]) -> Result<Vec<Option<usize>>, Failure> {
+    let mut chosen = vec![];
+    for plan in plans {
+        match plan {
+            PlanChoice::ThreadsPerRow(threads) => chosen.push(Some(*threads)),
+            PlanChoice::All if matches!(case.operator, Operator::Rows(_)) => {
+                let dim = case.shape.last().copied().unwrap_or(0);
+                let vector = vector(&[&TensorArg::new(0, DeviceId(0), case.dtype, &case.shape)]);
+                let own = RowPlan::new(dim, vector).map_err(LaunchError::from)?;
+                chosen.extend(own.others(dim).map(|plan| Some(plan.group.threads_per_row)));
+            }
+            PlanChoice::All => chosen.push(None),
+        }
+    }
+    Ok(if plans.is_empty() { vec![None] } else { chosen })
 }
 
 fn usual(operator: Operator, emulated: bool) -> Vec<Vec<usize>> {
@@ -108,12 +130,20 @@ mod tests {
         let all = |name: &str, plans: &[PlanChoice]| cases(name, &[], &[DType::BF16], plans, false);
         assert_eq!(all("rows", &[]).unwrap().len(), 2 * DIMS.len());
         assert_eq!(all("all", &[]).unwrap().len(), 2 * DIMS.len() + GEMMS.len());
-        let two = [PlanChoice { threads_per_row: 64 }, PlanChoice { threads_per_row: 128 }];
+        let two = [PlanChoice::ThreadsPerRow(64), PlanChoice::ThreadsPerRow(128)];
         assert_eq!(all("softmax", &two).unwrap().len(), 2 * DIMS.len());
         assert!(all("gemm", &two).is_err());
+        assert_eq!(all("gemm", &[PlanChoice::All]).unwrap(), all("gemm", &[]).unwrap());
+        let every = cases("softmax", &[vec![4, 1000]], &[DType::F32], &[PlanChoice::All], true).unwrap();
+        let threads: Vec<_> = every.iter().filter_map(|case| case.threads_per_row).collect();
+        // 1000 are 250 accesses of four: two for each of 128 threads are the operator's own.
+        assert!(threads.len() == every.len() && threads.len() > 3, "{threads:?}");
+        assert_eq!(threads[0], 128);
+        assert!(threads.iter().all(|t| t.is_power_of_two()) && !threads[1..].contains(&128), "{threads:?}");
         assert_eq!((rows(256), rows(16_384), rows(32_768), rows(49_152)), (32_768, 32_768, 16_384, 8192));
-        assert_eq!("threads_per_row=64".parse(), Ok(PlanChoice { threads_per_row: 64 }));
-        assert_eq!("128".parse(), Ok(PlanChoice { threads_per_row: 128 }));
+        assert_eq!("threads_per_row=64".parse(), Ok(PlanChoice::ThreadsPerRow(64)));
+        assert_eq!("128".parse(), Ok(PlanChoice::ThreadsPerRow(128)));
+        assert_eq!("all".parse(), Ok(PlanChoice::All));
         assert!("threads=x".parse::<PlanChoice>().is_err());
     }
 }

@@ -19,6 +19,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use variables::Variable;
+use warpsmith_runtime::bundle::Bundle;
+use warpsmith_runtime::cache::Trouble;
 use warpsmith_runtime::report::{Tool, ToolError};
 use warpsmith_runtime::{Device, DeviceInfo, Error};
 use warpsmith_types::Chip;
@@ -40,6 +42,8 @@ struct Examination {
     ptxas: Finding,
     nvdisasm: Finding,
     cache: Folder,
+    /// Where one is named.
+    bundle: Option<Finding>,
     variables: Vec<Variable>,
 }
 
@@ -82,8 +86,23 @@ fn examine() -> Examination {
         ptxas: tool(Tool::Ptxas, find(Tool::Ptxas)),
         nvdisasm: tool(Tool::Nvdisasm, find(Tool::Nvdisasm)),
         cache: Folder::examine(),
+        bundle: bundle(Bundle::process(), Bundle::refused()),
         variables: variables::set(),
     }
+}
+
+/// Machine code that was compiled ahead.
+fn bundle(used: Option<&Bundle>, refused: Option<&Trouble>) -> Option<Finding> {
+    let wrong = |trouble: &Trouble| {
+        let cost = Some("kernels are assembled as if there were no bundle");
+        Finding { name: "bundle".into(), state: State::Wrong, text: trouble.to_string(), cost }
+    };
+    let there = |bundle: &Bundle| {
+        let (path, kernels) = (bundle.path().display(), bundle.contents().len());
+        let s = if kernels == 1 { "" } else { "s" };
+        Finding::there("bundle", format!("{path}: {kernels} kernel{s}"))
+    };
+    refused.map(wrong).or(used.map(there))
 }
 
 fn driver(found: Result<String, Error>) -> Finding {
@@ -160,7 +179,7 @@ impl Examination {
 
     /// Whether something is set up and does not work. A variable that nothing reads changes nothing, and is only said.
     fn is_wrong(&self) -> bool {
-        self.findings().any(|f| f.state == State::Wrong)
+        self.findings().chain(&self.bundle).any(|f| f.state == State::Wrong)
             || matches!(self.cache, Folder::Refused { .. })
             || self.variables.iter().any(|v| v.effect.is_some() && v.problem.is_some())
     }
@@ -181,6 +200,10 @@ impl fmt::Display for Examination {
             Folder::Open { troubles, .. } => {
                 troubles.iter().try_for_each(|t| line(f, "", State::Missing, t))?;
             }
+        }
+        if let Some(Finding { name, state, text, cost }) = &self.bundle {
+            line(f, name, *state, text)?;
+            cost.map_or(Ok(()), |cost| so(f, cost))?;
         }
         for Variable { name, value, effect, problem } in &self.variables {
             let (state, said) = match (effect, problem) {
@@ -222,6 +245,7 @@ mod tests {
             ptxas: tool(Tool::Ptxas, Err(ToolError::Missing { tool: Tool::Ptxas })),
             nvdisasm: tool(Tool::Nvdisasm, Err(ToolError::Missing { tool: Tool::Nvdisasm })),
             cache: Folder::Off,
+            bundle: None,
             variables: vec![],
         }
     }

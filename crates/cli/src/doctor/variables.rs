@@ -31,7 +31,7 @@ enum Values {
 /// Those that something reads, and what they do.
 const KNOWN: [(&str, Values, &str); 23] = [
     ("WARPSMITH_ASSEMBLER", Values::Words(&["", "driver", "ptxas"]), "who assembles for a card: the driver, or ptxas"),
-    ("WARPSMITH_BUNDLE", Values::Any, "a file of machine code that is looked in first"),
+    ("WARPSMITH_BUNDLE", Values::Any, "a file of machine code, looked in before the cache"),
     ("WARPSMITH_CACHE", Values::Any, "the folder of the compile cache, or off"),
     ("WARPSMITH_CACHE_MIB", Values::Number, "how many MiB the compile cache may take"),
     ("WARPSMITH_DEVICE", Values::Device, "the device of tests and of Device::from_env"),
@@ -42,10 +42,10 @@ const KNOWN: [(&str, Values, &str); 23] = [
     ("WARPSMITH_SYNC", Values::Words(&["", "0", "1"]), "1: each launch is waited for, so that errors are its own"),
     (
         "WARPSMITH_TUNE",
-        Values::Words(&["", "0", "1", "off", "on"]),
+        Values::Words(&["", "off", "0", "on", "1"]),
         "on: calls go by what was tuned in other processes",
     ),
-    ("WARPSMITH_BENCH_LAUNCH", Values::Any, "a benchmark: its caches are chosen"),
+    ("WARPSMITH_BENCH_LAUNCH", Values::Any, "a benchmark: set for the process that measures"),
     ("WARPSMITH_BLESS", Values::Any, "tests: files that hold what is said are written anew"),
     ("WARPSMITH_CASES", Values::Number, "tests: how many random kernels are tried"),
     ("WARPSMITH_FOREIGN", Values::Any, "tests: a folder of PTX that others made"),
@@ -55,7 +55,7 @@ const KNOWN: [(&str, Values, &str); 23] = [
     ("WARPSMITH_SEEDS", Values::Number, "tests: how many schedules are tried"),
     ("WARPSMITH_SHAPES", Values::Words(&["small"]), "tests: small shapes on a card too"),
     ("WARPSMITH_SUITE_OUT", Values::Any, "tests: where answers of a card are written"),
-    ("WARPSMITH_TEST_IMPORTS", Values::Any, "tests: what another process shares"),
+    ("WARPSMITH_TEST_IMPORTS", Values::Any, "tests: what a process does that shares another's memory"),
     ("WARPSMITH_TEST_TORTURE", Values::Any, "tests: the folder that processes fight over"),
 ];
 

@@ -119,19 +119,15 @@ impl<'a> Line<'a> {
 fn range(text: &str) -> Option<Vec<usize>> {
     let Some((from, rest)) = text.split_once("..") else { return Some(vec![text.parse().ok()?]) };
     let from: usize = from.parse().ok()?;
-    let (to, next): (&str, Box<dyn Fn(usize) -> Option<usize>>) = match (rest.split_once(':'), rest.split_once('*')) {
-        (Some((to, step)), None) => {
-            let step: usize = step.parse().ok().filter(|s| *s > 0)?;
-            (to, Box::new(move |n| n.checked_add(step)))
-        }
-        (None, Some((to, factor))) => {
-            let factor: usize = factor.parse().ok().filter(|f| *f > 1)?;
-            (to, Box::new(move |n| n.checked_mul(factor)))
-        }
+    // The next is the one before, multiplied and added to.
+    let (to, by, step) = match (rest.split_once(':'), rest.split_once('*')) {
+        (Some((to, step)), None) => (to, 1, step.parse().ok().filter(|s| *s > 0)?),
+        (None, Some((to, by))) => (to, by.parse().ok().filter(|b| *b > 1)?, 0),
         _ => return None,
     };
     let to: usize = to.parse().ok().filter(|to| from > 0 && from <= *to)?;
-    Some(std::iter::successors(Some(from), |n| next(*n)).take_while(|n| *n <= to).take(MOST + 1).collect())
+    let next = |n: &usize| n.checked_mul(by)?.checked_add(step);
+    Some(std::iter::successors(Some(from), next).take_while(|n| *n <= to).take(MOST + 1).collect())
 }
 
 #[cfg(test)]

@@ -46,13 +46,16 @@ impl Drop for Capturing<'_> {
     }
 }
 
+/// The kernels that were launched, and what to say of their launches.
+type Noted = (Vec<Function>, Arc<[Launched]>);
+
 /// Writes down what `work` queues on a stream, and ends the capture by `end`, unless the work fails: its own error says
 /// more than that its capture failed.
 fn capture<T>(
     device: &Device,
     work: impl FnOnce(&Stream) -> Result<(), Error>,
     end: impl FnOnce(&Stream) -> Result<T, Error>,
-) -> Result<(T, Vec<Function>, Arc<[Launched]>), Error> {
+) -> Result<(T, Noted), Error> {
     let stream = device.create_independent_stream()?;
     device.backend().begin_capture(stream.handle())?;
     // A panic of the work ends it too.
@@ -60,7 +63,7 @@ fn capture<T>(
     work(&stream)?;
     let (functions, launches) = capturing.noted.end();
     capturing.ended = true;
-    Ok((end(&stream)?, functions, launches.into()))
+    Ok((end(&stream)?, (functions, launches.into())))
 }
 
 impl Graph {
@@ -71,7 +74,7 @@ impl Graph {
     /// The work's own, and when it queued something that can not be written down, or left a stream that it does not wait
     /// for.
     pub fn capture(device: &Device, work: impl FnOnce(&Stream) -> Result<(), Error>) -> Result<Graph, Error> {
-        let (handle, functions, launches) =
+        let (handle, (functions, launches)) =
             capture(device, work, |stream| device.backend().end_capture(stream.handle()))?;
         Ok(Graph { handle, launches, counted: Counted::new(device, Kind::Graph, 0), functions })
     }
@@ -86,7 +89,7 @@ impl Graph {
     pub fn update(&mut self, work: impl FnOnce(&Stream) -> Result<(), Error>) -> Result<GraphUpdate, Error> {
         let device = self.device().clone();
         let end = |stream: &Stream| device.backend().end_capture_into(self.handle, stream.handle());
-        let (other, functions, launches) = capture(&device, work, end)?;
+        let (other, (functions, launches)) = capture(&device, work, end)?;
         self.launches = launches;
         self.functions = functions;
         Ok(match other {

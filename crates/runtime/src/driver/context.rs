@@ -16,6 +16,8 @@ use std::sync::{Mutex, OnceLock};
 pub(crate) struct Context {
     pub(super) driver: &'static Driver,
     pub(super) raw: CUcontext,
+    /// Whether it is there as long as the process.
+    primary: bool,
     /// The driver's handle of the card.
     pub(super) card: CUdevice,
     /// What stream-ordered memory comes from, once some was asked for.
@@ -48,13 +50,16 @@ impl Context {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointer is to a live handle, which the driver sets.
         unsafe { driver.api.cuDevicePrimaryCtxRetain(&mut raw, device) }.map_err(|e| e.with(&driver.api))?;
-        Ok(Context::new(driver, raw, device, properties))
+        let mut context = Context::new(driver, raw, device, properties);
+        context.primary = true;
+        Ok(context)
     }
 
     pub(super) fn new(driver: &'static Driver, raw: CUcontext, card: CUdevice, properties: Properties) -> Context {
         Context {
             driver,
             raw,
+            primary: false,
             card,
             pool: Mutex::default(),
             readers: Mutex::default(),
@@ -69,7 +74,8 @@ impl Context {
         self.lost.get().is_some()
     }
 
-    /// Makes this the thread's context until the guard goes; another library's is put back then.
+    /// Makes this the thread's context until the guard goes; another library's is put back then. A thread that had none
+    /// keeps a primary one, as CUDA's runtime has it: its next call need not set it.
     pub(super) fn enter(&self) -> Result<Entered<'_>, Error> {
         if let Some(lost) = self.lost.get() {
             return Err(Error::DeviceLost { reason: lost.reason.clone(), suspects: lost.suspects.clone() });
@@ -83,7 +89,8 @@ impl Context {
         }
         // SAFETY: the context is retained.
         unsafe { api.cuCtxSetCurrent(self.raw) }.map_err(|e| self.explain(e))?;
-        Ok(Entered { context: self, restore: Some(before) })
+        let stays = self.primary && before.is_null();
+        Ok(Entered { context: self, restore: (!stays).then_some(before) })
     }
 
     /// The error for a failed call. One that ends the context is remembered, with the launches that may be its cause.

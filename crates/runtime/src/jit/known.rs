@@ -14,10 +14,13 @@ pub(super) struct Known<T> {
 
 /// Part of a table. What finds no room goes to the next part, four times as large up to a size.
 struct Part<T> {
-    slots: OnceLock<Box<[OnceLock<(u64, T)>]>>,
+    slots: OnceLock<Box<[Slot<T>]>>,
     len: usize,
     next: OnceLock<Box<Part<T>>>,
 }
+
+/// A value and its hash, once there is one.
+type Slot<T> = OnceLock<(u64, T)>;
 
 impl<T> Part<T> {
     const fn new(len: usize) -> Part<T> {
@@ -25,7 +28,7 @@ impl<T> Part<T> {
     }
 
     /// The slots for a hash, in the order that they are filled in.
-    fn probe<'a>(&self, slots: &'a [OnceLock<(u64, T)>], hash: u64) -> impl Iterator<Item = &'a OnceLock<(u64, T)>> {
+    fn probe<'a>(&self, slots: &'a [Slot<T>], hash: u64) -> impl Iterator<Item = &'a Slot<T>> {
         let mask = self.len - 1;
         (0..PROBES).map(move |i| &slots[(hash as usize).wrapping_add(i) & mask])
     }

@@ -66,7 +66,9 @@ fn clusters_and_dependent_launches_run_or_are_refused() {
     let parameters = vadd_parameters(a.address(), a.address(), c.address(), n as u32);
     let stream = device.create_stream().unwrap();
     let plain = LaunchShape::new([8, 1, 1], [128, 1, 1]);
-    for shape in [plain.pdl(), plain.cluster([4, 1, 1]), plain.cluster([4, 1, 1]).pdl()] {
+    let together = [plain.priority(-5), plain.priority(-1).pdl(), plain.cooperative()];
+    let clusters = [plain.cluster([4, 1, 1]), plain.cluster([4, 1, 1]).pdl().priority(-2)];
+    for shape in [plain.pdl()].into_iter().chain(together).chain(clusters) {
         c.poison().unwrap();
         match function.launch(&shape, &parameters, &stream, None) {
             Ok(_) => {
@@ -80,6 +82,13 @@ fn clusters_and_dependent_launches_run_or_are_refused() {
             }
         }
     }
+    // More blocks than run at once, whatever the chip.
+    let many = LaunchShape::new([1 << 20, 1, 1], [128, 1, 1]).cooperative();
+    let refused = function.launch(&many, &parameters, &stream, None).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("launch of `vadd`: cooperative grid is 1048576 x 1 x 1; expected at most "),
+        "{refused}"
+    );
 }
 
 #[test]
