@@ -122,6 +122,8 @@ pub(crate) struct Core<'a> {
     pub blank: Registers,
     /// Whether races are looked for.
     pub races: bool,
+    /// Whether anybody in the run has bulk copies from global memory, so that fences for them matter.
+    pub proxies: bool,
     /// The number of the launch in the system.
     pub launch: u64,
     /// Who takes part in the run, and which of them this launch is.
@@ -205,6 +207,7 @@ impl<'a> Core<'a> {
             recent: usize::MAX,
             blank,
             races: options.checks.races,
+            proxies: options.checks.races && parties.load_in_bulk(),
             launch: memory.all().launches(),
             parties,
             party: 0,

@@ -256,9 +256,14 @@ impl Warp {
                 group.pc += 1;
             }
             Action::Product(index) => self.start_product(core, common, index, group, active),
-            Action::ProxyFence => {
-                self.fence_proxy(common);
-                self.fence_made(common, active);
+            Action::ProxyFence { shared, global } => {
+                if shared {
+                    self.fence_proxy(common);
+                    self.fence_made(common, active);
+                }
+                if global {
+                    core.fence_proxy(common, self.index, (active, self.live));
+                }
                 group.pc += 1;
             }
             Action::MbarrierFence => {

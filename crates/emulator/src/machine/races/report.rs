@@ -31,10 +31,7 @@ impl Core<'_> {
         };
         let lane = *lane as usize % LANES;
         let parties = self.parties;
-        let program = parties.program(old.block);
-        let elsewhere =
-            program.map_or(1 + party_of(old.block) as u64, |p| if p.id == self.program.id { 0 } else { !p.id });
-        let other = (elsewhere, old.pc);
+        let other = (self.program_of(old), old.pc);
         let Some(mut finding) = self.race_finding(peers, warp, kind, pc, lane, other) else { return };
         let space = if storage == Storage::Global { Space::Global } else { Space::Shared };
         let request = Request { kind: access, space, address: *at, bytes: bytes as usize, lane, pc };
@@ -68,6 +65,12 @@ impl Core<'_> {
         if matches!(storage, Storage::Shared | Storage::Global) {
             self.report_race(peers, d, storage, &(old, first as u32, second as u32, at));
         }
+    }
+
+    /// Tells programs apart of which instructions are named.
+    pub(super) fn program_of(&self, old: &Group) -> u64 {
+        let program = self.parties.program(old.block);
+        program.map_or(1 + party_of(old.block) as u64, |p| if p.id == self.program.id { 0 } else { !p.id })
     }
 
     pub(super) fn line(&self, pc: u32) -> String {

@@ -264,6 +264,22 @@ impl WarpClock {
         }
     }
 
+    /// A `fence.proxy.async` of some lanes.
+    pub(super) fn fence_proxy(&mut self, mask: u32, live: u32) {
+        let together = self.agrees() && self.matrix.is_none();
+        let lanes = if together { 1 } else { LANES };
+        for lane in each(mask).take(lanes) {
+            let mask = if together { mask } else { 1 << lane };
+            let now = self.release(mask);
+            self.known.change(mask, live, |known| {
+                let mut known = (**known).clone();
+                known.fence_proxy(&now);
+                Rc::new(known)
+            });
+        }
+        self.step();
+    }
+
     /// What the last release fence of a lane makes known.
     pub(super) fn fenced(&self, lane: u32) -> Option<(Rc<Clock>, Scope)> {
         self.fenced.of(lane as usize).clone()
