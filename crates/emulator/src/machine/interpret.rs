@@ -97,6 +97,8 @@ impl Warp {
                         strong += STRONG;
                         // Who polls in vain gives the rest of the turn away.
                         end = if core.spins == spins { end.saturating_sub(STRONG) } else { 0 };
+                    } else if core.spins != spins {
+                        end = 0;
                     }
                     pc += 1;
                 }

@@ -187,7 +187,8 @@ impl Core<'_> {
         let Some(clock) = peers.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)) else { return };
         let judge = Judge { clock, by: Some(who.lane), touch, bytes: size, value: 0, parties: self.parties };
         let (block, warp) = (clock.block, clock.warp);
-        let group = Group { block, warp, warps: 1, bytes: size, tick, pc: who.pc, touch, lands: false, value: 0 };
+        let value = if touch.writes { clock.tick.into() } else { 0 };
+        let group = Group { block, warp, warps: 1, bytes: size, tick, pc: who.pc, touch, lands: false, value };
         let mut races: Vec<Race> = vec![];
         let Some(allocation) = self.memory.find(address) else { return };
         let (mut at, mut done) = (address - allocation.base, 0);

@@ -108,27 +108,29 @@ impl Core<'_> {
         if touch.constant || old.touch.constant {
             return "memory that a kernel reads through `.nc` must not change while it runs".into();
         }
+        let clock = peers.races.as_ref().and_then(|r| r.warps.get(warp as usize));
+        let knows_of_start = clock.is_some_and(|clock| clock.knows_of_start(old, old_lane, lane));
         // What a copy reads, it may read until a thread waits, however early it was done here.
         if old.tick == Group::PENDING || old.touch.asynchronous && !old.touch.writes && old.warps == 1 {
             let program = self.parties.program(old.block);
+            let line = self.parties.line(old.block, old.pc);
             return match program.and_then(|p| p.code.get(old.pc as usize)).map(|i| i.action) {
                 Some(Action::Bulk(_) | Action::WriteAsync(_)) if old.lands => {
-                    format!("the copy of {} is under way: no wait for its mbarrier comes between", self.line(old.pc))
+                    format!("the copy of {line} is under way: no wait for its mbarrier comes between")
                 }
+                Some(Action::Bulk(_)) if old.touch.writes && knows_of_start => self.parties.not_waited(old),
                 Some(Action::Bulk(_)) if old.touch.writes => {
-                    format!(
-                        "the copy of {} is under way: no `cp.async.bulk.wait_group` comes between",
-                        self.line(old.pc)
-                    )
+                    format!("the copy of {line} is under way: no `cp.async.bulk.wait_group` comes between")
                 }
                 Some(Action::Bulk(_)) => {
-                    format!(
-                        "the copy of {} may still read it: no `cp.async.bulk.wait_group` comes between",
-                        self.line(old.pc)
-                    )
+                    format!("the copy of {line} may still read it: no `cp.async.bulk.wait_group` comes between")
                 }
-                _ => format!("the copy of {} is under way: no `cp.async.wait_group` comes between", self.line(old.pc)),
+                _ => format!("the copy of {line} is under way: no `cp.async.wait_group` comes between"),
             };
+        }
+        // What this thread knows of the other lies between the start and the wait.
+        if knows_of_start {
+            return self.parties.not_waited(old);
         }
         let here = peers.number;
         let (a, b) = (self.parties.line(old.block, old.pc), self.line(pc));
