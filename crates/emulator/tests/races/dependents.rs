@@ -122,3 +122,26 @@ fn cooperative_grids_wait_for_room() {
     let stuck = |o: Options| two_grids(3, false, &o).findings.iter().any(|f| f.kind == FindingKind::Deadlock);
     assert!(schedules().any(stuck));
 }
+
+/// A kernel that fills every multiprocessor but for a little shared memory waits for a small one, which fits beside it;
+/// not so another large one.
+#[test]
+fn small_blocks_run_beside_large_ones() {
+    let run = |shared: u32, options: &Options| {
+        let mut s = System::new(Chip { multiprocessors: 4, ..Chip::H200 });
+        let flag = words(&mut s, 0, 1, "flag");
+        let polls = "POLL: ld.acquire.gpu.global.u32 %r3, [%rd1];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra POLL;";
+        let raises = "mov.u32 %r3, 1;\nst.release.gpu.global.u32 [%rd1], %r3;";
+        let shape =
+            |grid, dynamic_shared| Launch { dynamic_shared, ..launch([grid, 1, 1], [1, 1, 1], &[P(flag), P(flag)]) };
+        let (first, second) = (s.stream(Device(0)).unwrap(), s.stream(Device(0)).unwrap());
+        let started = s.event();
+        // It has all multiprocessors before another launch comes.
+        let large = Launch { cooperative: true, ..shape(4, 200_000) };
+        s.on(first).record(started).launch(&of_two(polls), large);
+        s.on(second).wait(started).launch(&of_two(raises), shape(1, shared));
+        s.run(options).unwrap()
+    };
+    always_clean(|o| run(20_000, o));
+    always(FindingKind::Deadlock, "1 have not started", |o| run(40_000, o));
+}
