@@ -48,11 +48,14 @@ def main():
 
     side = torch.cuda.Stream()
     for name, stream in [("a side stream", side), ("the default stream", torch.cuda.default_stream())]:
+        # PyTorch may wait for the card where it takes memory for a stream.
         with torch.cuda.stream(stream):
+            x, y = torch.empty_like(source), torch.empty_like(source)
+            torch.cuda.synchronize()
             torch.cuda._sleep(WAIT)
-            x = source * 2
+            torch.mul(source, 2, out=x)
             codes = [scale(stream.cuda_stream, x, 3.0), scale(stream.cuda_stream, x, 0.5)]
-            y = x + 1
+            torch.add(x, 1, out=y)
             busy = not stream.query()
         stream.synchronize()
         check(f"{name}: our two kernels are queued", codes == [0, 0])
