@@ -42,7 +42,11 @@ def main():
     source = torch.arange(COUNT, device="cuda", dtype=torch.float32) % 1024
     torch.cuda.synchronize()
 
-    # The first call compiles, and may wait for the card to load what it compiled.
+    # The first call of anything loads its code, and may wait for the card meanwhile: of ours, and of PyTorch's.
+    scratch = torch.empty_like(source)
+    torch.mul(source, 2, out=scratch)
+    torch.add(scratch, 1, out=scratch)
+    torch.cuda._sleep(1)
     check("a kernel is compiled", scale(torch.cuda.default_stream().cuda_stream, source.clone(), 1.0) == 0)
     torch.cuda.synchronize()
 

@@ -126,7 +126,7 @@ fn code_can_be_looked_at() {
     for target in ["sm_80", "sm_90a", "sm_100a"] {
         let (code, out, err) = said(&warpsmith(&["inspect", "softmax", "--ptx", "--target", target]));
         assert!(code == 0 && out.contains(&format!(".target {target}")), "{out}{err}");
-        assert!(out.contains("ld.global.v4.b32"), "128-bit loads: {out}");
+        assert!(out.contains("ld.global.nc.v4.b32"), "128-bit loads: {out}");
     }
     let (code, out, _) = said(&warpsmith(&["inspect", "rms_norm", "--ir", "--dim", "111", "--dtype", "f32"]));
     assert!(code == 0 && out.contains("rsqrt") && !out.contains(".version"), "{out}");

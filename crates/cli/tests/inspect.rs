@@ -42,7 +42,7 @@ fn ptx_for_every_target() {
     for target in ["sm_80", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a"] {
         for operator in ["softmax", "rms_norm"] {
             let out = shown(&[operator, "--ptx", "--target", target]);
-            assert!(out.contains(&format!(".target {target}\n")) && out.contains("ld.global.v4.b32"), "{out}");
+            assert!(out.contains(&format!(".target {target}\n")) && out.contains("ld.global.nc.v4.b32"), "{out}");
         }
     }
     assert!(shown(&["gemm", "--dtype", "f16"]).contains("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16"));
@@ -87,7 +87,7 @@ fn machine_code_and_what_it_costs() {
     }
     let sass = shown(&["softmax", "--dim", "512", "--sass", "--source"]);
     assert!(sass.starts_with("softmax_bf16_512: machine code for sm_90a\n"), "{sass}");
-    let load = sass.split("LDG.E.128").next().unwrap();
+    let load = sass.split("LDG.E.128.CONSTANT").next().unwrap();
     let above = load.lines().rfind(|l| l.trim().starts_with("//")).unwrap();
     assert!(above.contains("load_or(f32::NEG_INFINITY)"), "{above}");
     assert!(sass.contains("row_reduce(e.sum(), Sum") && sass.contains("EXIT;"), "{sass}");

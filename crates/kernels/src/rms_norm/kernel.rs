@@ -44,7 +44,7 @@ impl Kernel for RmsNorm {
     }
 
     fn launch(&self, a: &RmsNormArgs<'_>) -> Launch {
-        Launch::grid(a.x.dim(0).div_ceil(self.rows.rows())).block(self.rows.threads()).pdl()
+        Launch::grid(a.x.dim(0).div_ceil(self.rows.rows())).block(self.rows.threads())
     }
 
     fn body(&self, a: RmsNormParams) {

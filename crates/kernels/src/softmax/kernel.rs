@@ -36,7 +36,7 @@ impl Kernel for Softmax {
     }
 
     fn launch(&self, a: &SoftmaxArgs<'_>) -> Launch {
-        Launch::grid(a.x.dim(0).div_ceil(self.rows.rows())).block(self.rows.threads()).pdl()
+        Launch::grid(a.x.dim(0).div_ceil(self.rows.rows())).block(self.rows.threads())
     }
 
     fn body(&self, a: SoftmaxParams) {
