@@ -35,6 +35,18 @@ fn a_dependent_launch_waits_for_what_it_reads() {
 }
 
 #[test]
+fn a_dependent_launch_goes_on_whenever_the_other_ends() {
+    // Blocks that end one after the other, and many seeds: the second launch blocks at every point of the first's end.
+    let late = format!("{WRITE}griddepcontrol.launch_dependents;\nbar.sync 0;\nbar.sync 0;");
+    for schedule in [Schedule::Seeded, Schedule::SlowWarp, Schedule::SlowBlock, Schedule::Adversarial] {
+        for seed in 0..64 {
+            let options = Options { schedule, seed, budget: Some(100_000), ..Options::default() };
+            assert_clean(&pair(&late, &format!("griddepcontrol.wait;\n{READ}"), &options));
+        }
+    }
+}
+
+#[test]
 fn who_does_not_let_others_start_is_over_before_them() {
     always_clean(|o| pair(WRITE, READ, o));
 }
