@@ -42,13 +42,24 @@ def main():
     source = torch.arange(COUNT, device="cuda", dtype=torch.float32) % 1024
     torch.cuda.synchronize()
 
+    # The first call of anything loads its code, and may wait for the card meanwhile: of ours, and of PyTorch's.
+    scratch = torch.empty_like(source)
+    torch.mul(source, 2, out=scratch)
+    torch.add(scratch, 1, out=scratch)
+    torch.cuda._sleep(1)
+    check("a kernel is compiled", scale(torch.cuda.default_stream().cuda_stream, source.clone(), 1.0) == 0)
+    torch.cuda.synchronize()
+
     side = torch.cuda.Stream()
     for name, stream in [("a side stream", side), ("the default stream", torch.cuda.default_stream())]:
+        # PyTorch may wait for the card where it takes memory for a stream.
         with torch.cuda.stream(stream):
+            x, y = torch.empty_like(source), torch.empty_like(source)
+            torch.cuda.synchronize()
             torch.cuda._sleep(WAIT)
-            x = source * 2
+            torch.mul(source, 2, out=x)
             codes = [scale(stream.cuda_stream, x, 3.0), scale(stream.cuda_stream, x, 0.5)]
-            y = x + 1
+            torch.add(x, 1, out=y)
             busy = not stream.query()
         stream.synchronize()
         check(f"{name}: our two kernels are queued", codes == [0, 0])

@@ -20,7 +20,8 @@ use warpsmith_types::{Chip, DType, Target};
 
 /// GPU kernels in Rust: run them on a card or without one, check them, time them, look at their code.
 #[derive(Parser)]
-#[command(name = "warpsmith", version, about, arg_required_else_help = true, after_help = help::ALL)]
+// Whole lines: examples are there to be copied.
+#[command(name = "warpsmith", version, about, arg_required_else_help = true, after_help = help::ALL, term_width = 0)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -113,7 +113,7 @@ fn a_constant_changed_in_our_ptx_is_a_wrong_result() {
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("result   WRONG: largest error"), "{out}");
     // An offset that reads past the tensor is the sanitizer's.
-    let beyond = ptx.replacen("ld.global.nc.v4.f32 {", "ld.global.v4.f32 {", 1).replacen("[%rd", "[4096+%rd", 1);
+    let beyond = ptx.replacen("[%rd", "[4096+%rd", 1);
     let (code, ..) = run("beyond.ptx", &beyond);
     assert_ne!(code, 0);
     let (code, _, err) = run("broken.ptx", "not PTX at all");

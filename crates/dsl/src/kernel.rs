@@ -95,7 +95,8 @@ impl Launch {
         Launch { block: [threads, 1, 1], ..self }
     }
 
-    /// As a programmatic dependent launch.
+    /// As a programmatic dependent launch: it may start before the launch before it on the stream is over, and waits by
+    /// `wait_for_upstream`. Its tensors are loaded as what others may still write, without `.nc`.
     pub fn pdl(self) -> Launch {
         Launch { pdl: true, ..self }
     }
@@ -174,7 +175,8 @@ pub fn trace_kernel<K: Kernel>(
 ) -> Result<(Program, Vec<TensorMap>), Report> {
     let name: String =
         kernel.name().chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-    let body = || kernel.body(K::Args::receive(&mut Receiver::new(signature)));
+    let receiver = if launch.pdl { Receiver::beside_others } else { Receiver::new };
+    let body = || kernel.body(K::Args::receive(&mut receiver(signature)));
     let (mut program, maps) = trace_for(&name, options, body)?;
     program.block = Some(launch.block.map(|n| n as u32));
     program.cluster = launch.cluster.map(|c| c.map(|n| n as u32)).or(program.cluster);

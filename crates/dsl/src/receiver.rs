@@ -12,12 +12,20 @@ use warpsmith_ir::{Op, Param, Pointer};
 pub struct Receiver {
     facts: smallvec::IntoIter<Facts>,
     extents: Vec<(&'static str, Dim)>,
+    /// Whether nothing else runs that may write what the kernel only reads.
+    alone: bool,
 }
 
 impl Receiver {
     /// For a signature; inside a trace.
     pub fn new(signature: &Signature) -> Receiver {
-        Receiver { facts: signature.facts.clone().into_iter(), extents: vec![] }
+        Receiver { facts: signature.facts.clone().into_iter(), extents: vec![], alone: true }
+    }
+
+    /// For a kernel that may start while the launch before still writes what it reads: then no memory is read-only for as
+    /// long as it runs, which `ld.global.nc` asks for.
+    pub(crate) fn beside_others(signature: &Signature) -> Receiver {
+        Receiver { alone: false, ..Receiver::new(signature) }
     }
 
     #[track_caller]
@@ -36,6 +44,7 @@ impl Receiver {
         let Some(Fact::Tensor { name, dtype, align, modes, read_only }) = self.facts.next() else {
             panic!("`receive` takes what `describe` gave: expected a tensor");
         };
+        let read_only = read_only && self.alone;
         let address = self.parameter::<U64>(name.into(), Some(Pointer { tensor: name.into(), align: align.into() }));
         let mut all = vec![];
         for i in 0..modes {

@@ -274,7 +274,7 @@ impl Finding {
             FindingKind::Cluster => format!("{kernel} addresses its cluster wrongly"),
             FindingKind::Race => format!("{kernel} has a data race in {storage}"),
             FindingKind::ConstantLoad => format!("{kernel} reads through `.nc` what it writes"),
-            FindingKind::ProxyFence => format!("{kernel} reads shared memory that is not fenced for the async proxy"),
+            FindingKind::ProxyFence => format!("{kernel} reads {storage} that is not fenced for the async proxy"),
             FindingKind::InFlight => format!("{kernel} uses a register that a `wgmma` on its way owns"),
             FindingKind::ProductFence => format!("{kernel} starts a `wgmma` on registers that are not fenced"),
             FindingKind::Warpgroup => format!("{kernel} runs a `wgmma` without a whole warpgroup"),

@@ -60,6 +60,7 @@
 //! # What is found
 //!
 //! Bounds, alignment and initialisation of every access; misused barriers, `mbarrier`s, tensor maps and products;
+//! what threads stored and copies or products read without a `fence.proxy.async`, in shared and in global memory;
 //! deadlocks, with each warp's wait. Data races are found by happens-before over PTX's memory model: what orders two
 //! accesses are `.sync` instructions for the lanes that they name, barriers, `mbarrier` phases, waits for copies, and
 //! release and acquire patterns whose scopes include each other; strong accesses of one size may meet, weak ones may

@@ -179,8 +179,11 @@ pub(crate) enum Action {
     WaitGroup(Option<u32>),
     Barrier(Barrier),
     Mbarrier(MbarrierOp),
-    /// `fence.proxy.async`, where it concerns shared memory.
-    ProxyFence,
+    /// `fence.proxy.async`, and which memory it concerns.
+    ProxyFence {
+        shared: bool,
+        global: bool,
+    },
     /// `fence.mbarrier_init.release.cluster`.
     MbarrierFence,
     /// `fence` and `membar` of the threads' own accesses.

@@ -28,8 +28,10 @@ impl Decoder<'_> {
             Nanosleep => self.emit(Action::Yield),
             Fence | Membar => {
                 // A fence beyond the cluster is there for other blocks to see.
-                if i.has(Word::Proxy) && i.has(Word::Async) && !i.has(Word::Global) {
-                    self.emit(Action::ProxyFence);
+                if i.has(Word::Proxy) && i.has(Word::Async) {
+                    let shared = !i.has(Word::Global);
+                    let global = ![Word::SharedCta, Word::SharedCluster].iter().any(|w| i.has(*w));
+                    self.emit(Action::ProxyFence { shared, global });
                     return Ok(());
                 }
                 self.communicates |= [Word::Gpu, Word::Sys, Word::Gl].iter().any(|w| i.has(*w));

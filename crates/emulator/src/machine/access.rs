@@ -33,8 +33,11 @@ impl Warp {
         if !done {
             self.load_lanes(core, common, a, mask, pc);
         }
-        if a.strong {
-            self.polled(core, (pc, span.base, usize::from(a.width) * usize::from(a.count)));
+        let at = (pc, span.base, usize::from(a.width) * usize::from(a.count));
+        match a.space {
+            _ if a.strong => self.polled(core, at),
+            Space::Global | Space::Generic | Space::Shared => self.loaded(core, at),
+            Space::Param | Space::Local => {}
         }
     }
 

@@ -311,7 +311,7 @@ fn mark(core: &mut Core<'_>, peers: &mut Peers, who: Actor, job: &Job) -> (Vec<M
         Job::Load { from, to, counters } => {
             from.rows(|row| {
                 let address = row.global.wrapping_add(row.inside.start as u64);
-                core.note_line(peers, who, address, row.inside.len());
+                core.note_bulk_line(peers, who, address, row.inside.len());
                 true
             });
             (counters.iter().filter_map(|c| landing(core, peers, (*to, from.bytes()), c, None)).collect(), None, vec![])

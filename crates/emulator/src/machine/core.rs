@@ -3,6 +3,7 @@
 use super::launch::{Launch, Options};
 use super::multiply::Panels;
 use super::races::{Clock, Flags, Maps, Parties};
+use super::space::Space;
 use super::watch::Watcher;
 use crate::Manifest;
 use crate::finding::Findings;
@@ -75,12 +76,14 @@ impl Shape {
 
     /// How many blocks the chip runs at the same time.
     pub(crate) fn resident_blocks(&self, program: &Program, chip: &Chip) -> u64 {
-        let shared = (self.shared_bytes(program) as u32).max(1);
-        let each = (chip.threads_per_multiprocessor / self.threads.next_multiple_of(32))
-            .min(chip.blocks_per_multiprocessor)
-            .min(chip.shared_per_multiprocessor / shared)
-            .max(1);
+        let each = Space::of(chip).holds(self.needs(program)).max(1);
         u64::from(each) * u64::from(chip.multiprocessors)
+    }
+
+    /// What a block takes of a multiprocessor.
+    pub(crate) fn needs(&self, program: &Program) -> Space {
+        let shared = (self.shared_bytes(program) as u32).max(1);
+        Space { threads: self.threads.next_multiple_of(LANES as u32), blocks: 1, shared }
     }
 
     /// The index of a thread by its number in the block.
@@ -122,6 +125,8 @@ pub(crate) struct Core<'a> {
     pub blank: Registers,
     /// Whether races are looked for.
     pub races: bool,
+    /// Whether anybody in the run has bulk copies from global memory, so that fences for them matter.
+    pub proxies: bool,
     /// The number of the launch in the system.
     pub launch: u64,
     /// Who takes part in the run, and which of them this launch is.
@@ -205,6 +210,7 @@ impl<'a> Core<'a> {
             recent: usize::MAX,
             blank,
             races: options.checks.races,
+            proxies: options.checks.races && parties.load_in_bulk(),
             launch: memory.all().launches(),
             parties,
             party: 0,
@@ -281,7 +287,8 @@ impl<'a> Core<'a> {
             DynamicSmemSize => s.dynamic_shared,
             TotalSmemSize => self.shared_bytes() as u32 - SHARED_BASE,
             IsExplicitCluster => (s.cluster_blocks() > 1).into(),
-            SmId | GridId => 0,
+            GridId => (self.launch + self.party as u64) as u32,
+            SmId => 0,
             _ => return None,
         })
     }

@@ -260,6 +260,11 @@ impl<'a> Grid<'a> {
         if go_on(&mut self.core) { Step::Ran } else { Step::Over }
     }
 
+    /// Something has happened that its clusters may have waited for: that none moved in this round says nothing.
+    pub(super) fn may_go_on(&mut self) {
+        self.moved = true;
+    }
+
     fn start_round(&mut self) {
         let options = self.core.options;
         self.turn = match (options.schedule, options.seed) {

@@ -97,6 +97,8 @@ impl Warp {
                         strong += STRONG;
                         // Who polls in vain gives the rest of the turn away.
                         end = if core.spins == spins { end.saturating_sub(STRONG) } else { 0 };
+                    } else if core.spins != spins {
+                        end = 0;
                     }
                     pc += 1;
                 }
@@ -256,9 +258,14 @@ impl Warp {
                 group.pc += 1;
             }
             Action::Product(index) => self.start_product(core, common, index, group, active),
-            Action::ProxyFence => {
-                self.fence_proxy(common);
-                self.fence_made(common, active);
+            Action::ProxyFence { shared, global } => {
+                if shared {
+                    self.fence_proxy(common);
+                    self.fence_made(common, active);
+                }
+                if global {
+                    core.fence_proxy(common, self.index, (active, self.live));
+                }
                 group.pc += 1;
             }
             Action::MbarrierFence => {

@@ -33,6 +33,7 @@ mod races;
 mod random;
 mod report;
 mod run;
+mod space;
 mod span;
 mod spin;
 mod stuck;

@@ -227,7 +227,7 @@ impl Core<'_> {
         writer: u32,
     ) {
         let Some(mut finding) = self.finding(common, warp, FindingKind::ProxyFence, pc, lane as usize) else { return };
-        finding.access = Some(access);
+        (finding.access, finding.storage) = (Some(access), Some(Storage::Shared));
         finding.detail = format!(
             "{} was stored by warp {writer}, and no `fence.proxy.async` came between",
             self.shared_name(address)

@@ -26,6 +26,8 @@ pub(crate) struct Spin {
     worked: u64,
     /// Whether it was in the last looks.
     again: bool,
+    /// The last weak load, and its address.
+    weak: (u32, u64),
     /// The instruction, the address, and the bytes that are read.
     pub at: (u32, u64, usize),
 }
@@ -44,6 +46,14 @@ impl Warp {
         self.spin.polls += 1;
         if self.spin.polls % EVERY >= EVERY - LOOKS {
             self.look(core, at);
+        }
+    }
+
+    /// A weak load: one that comes again and again without another between is a poll, too.
+    #[inline]
+    pub(super) fn loaded(&mut self, core: &mut Core<'_>, at: (u32, u64, usize)) {
+        if std::mem::replace(&mut self.spin.weak, (at.0, at.1)) == (at.0, at.1) {
+            self.polled(core, at);
         }
     }
 

@@ -102,6 +102,11 @@ impl Global {
         self.launches += 1;
     }
 
+    /// So many launches were one run.
+    pub(crate) fn end_run(&mut self, launches: usize) {
+        self.launches += (launches as u64).saturating_sub(1);
+    }
+
     /// Launches so far.
     pub(crate) fn launches(&self) -> u64 {
         self.launches

@@ -43,6 +43,8 @@ impl System {
             options,
             results: self.results.len(),
         });
+        // Each of them has a number.
+        self.memory.end_run(queues.iter().map(|q| q.operations.len()).sum());
         for (kept, new) in self.results.iter_mut().zip(results) {
             if !new.is_empty() {
                 *kept = new;

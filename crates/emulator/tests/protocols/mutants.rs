@@ -1,6 +1,5 @@
 //! Every instruction that orders something, left out or weakened, in all the twins: what a kernel does not need is marked
-//! `// idle`, and of everything else the sanitizer tells. One is marked that is needed: `bulk_load_before_the_flag` has
-//! a `fence.proxy.async` for rows in global memory, where the sanitizer does not look for it.
+//! `// idle`, and of everything else the sanitizer tells.
 
 use crate::script::Script;
 use crate::{cases, schedules};

@@ -35,6 +35,18 @@ fn a_dependent_launch_waits_for_what_it_reads() {
 }
 
 #[test]
+fn a_dependent_launch_goes_on_whenever_the_other_ends() {
+    // Blocks that end one after the other, and many seeds: the second launch blocks at every point of the first's end.
+    let late = format!("{WRITE}griddepcontrol.launch_dependents;\nbar.sync 0;\nbar.sync 0;");
+    for schedule in [Schedule::Seeded, Schedule::SlowWarp, Schedule::SlowBlock, Schedule::Adversarial] {
+        for seed in 0..64 {
+            let options = Options { schedule, seed, budget: Some(100_000), ..Options::default() };
+            assert_clean(&pair(&late, &format!("griddepcontrol.wait;\n{READ}"), &options));
+        }
+    }
+}
+
+#[test]
 fn who_does_not_let_others_start_is_over_before_them() {
     always_clean(|o| pair(WRITE, READ, o));
 }
@@ -121,4 +133,27 @@ fn cooperative_grids_wait_for_room() {
     always_clean(|o| two_grids(2, false, o));
     let stuck = |o: Options| two_grids(3, false, &o).findings.iter().any(|f| f.kind == FindingKind::Deadlock);
     assert!(schedules().any(stuck));
+}
+
+/// A kernel that fills every multiprocessor but for a little shared memory waits for a small one, which fits beside it;
+/// not so another large one.
+#[test]
+fn small_blocks_run_beside_large_ones() {
+    let run = |shared: u32, options: &Options| {
+        let mut s = System::new(Chip { multiprocessors: 4, ..Chip::H200 });
+        let flag = words(&mut s, 0, 1, "flag");
+        let polls = "POLL: ld.acquire.gpu.global.u32 %r3, [%rd1];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra POLL;";
+        let raises = "mov.u32 %r3, 1;\nst.release.gpu.global.u32 [%rd1], %r3;";
+        let shape =
+            |grid, dynamic_shared| Launch { dynamic_shared, ..launch([grid, 1, 1], [1, 1, 1], &[P(flag), P(flag)]) };
+        let (first, second) = (s.stream(Device(0)).unwrap(), s.stream(Device(0)).unwrap());
+        let started = s.event();
+        // It has all multiprocessors before another launch comes.
+        let large = Launch { cooperative: true, ..shape(4, 200_000) };
+        s.on(first).record(started).launch(&of_two(polls), large);
+        s.on(second).wait(started).launch(&of_two(raises), shape(1, shared));
+        s.run(options).unwrap()
+    };
+    always_clean(|o| run(20_000, o));
+    always(FindingKind::Deadlock, "1 have not started", |o| run(40_000, o));
 }

@@ -164,3 +164,22 @@ fn who_waits_for_whom() {
         }
     }
 }
+
+/// Who polls by plain loads gives its turn away: somebody slow comes soon.
+#[test]
+fn plain_polls_are_known_for_polls() {
+    for seed in 0..2 {
+        let mut s = two_devices();
+        let flag = words(&mut s, 0, 1, "flag");
+        let polls = "POLL: ld.global.u32 %r3, [%rd1];\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra POLL;";
+        for (device, body) in [(0, polls), (1, "st.global.u32 [%rd1], 1;")] {
+            let stream = s.stream(Device(device)).unwrap();
+            s.on(stream).launch(&of_two(body), launch([1, 1, 1], [1, 1, 1], &[P(flag), P(flag)]));
+        }
+        let options = Options { schedule: Schedule::SlowDevice, seed, budget: Some(50_000), ..Options::default() };
+        let outcome = s.run(&options).unwrap();
+        let kinds: Vec<_> = outcome.findings.iter().map(|f| f.kind).collect();
+        assert!(!kinds.is_empty() && kinds.iter().all(|kind| *kind == FindingKind::Race), "{kinds:?}");
+        assert!(outcome.instructions < 10_000, "{}", outcome.instructions);
+    }
+}

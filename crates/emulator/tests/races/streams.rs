@@ -178,3 +178,46 @@ fn one_stream_alone_is_a_sequence() {
     // Nothing is left to run.
     assert_eq!(s.run(&Options::default()).unwrap().instructions, 0);
 }
+
+#[test]
+fn launches_have_numbers() {
+    let mut s = two_devices();
+    let x = words(&mut s, 0, 8, "x");
+    let number = of_two("mov.u64 %rd3, %gridid;\nst.global.u64 [%rd1], %rd3;");
+    let shape = |n: u64| launch([1, 1, 1], [1, 1, 1], &[P(x.offset(8 * n)), P(x)]);
+    s.launch(&number, &shape(0), None, &Options::default()).unwrap();
+    for (device, n) in [(0, 1), (1, 2)] {
+        let stream = s.stream(Device(device)).unwrap();
+        s.on(stream).launch(&number, shape(n));
+    }
+    assert_clean(&s.run(&Options::default()).unwrap());
+    s.launch(&number, &shape(3), None, &Options::default()).unwrap();
+    let mut numbers: Vec<u32> = s.read_u32s(x, 8).chunks(2).map(|n| n[0]).collect();
+    numbers.sort();
+    numbers.dedup();
+    assert_eq!(numbers.len(), 4);
+}
+
+#[test]
+fn accesses_of_registers_of_devices_are_strong() {
+    // They are relaxed: a flag, and nothing that orders other memory.
+    let run = |fence: &str, options: &Options| {
+        let mut s = two_devices();
+        let (x, flag) = (words(&mut s, 0, 1, "x"), words(&mut s, 0, 1, "flag"));
+        let writes = format!("st.global.u32 [%rd1], 7;\n{fence}\nst.mmio.relaxed.sys.global.u32 [%rd2], 1;");
+        let reads = format!(
+            "POLL: ld.mmio.relaxed.sys.global.u32 %r3, [%rd2];
+            setp.eq.u32 %p1, %r3, 0;
+            @%p1 bra POLL;
+            {fence}
+            ld.global.u32 %r4, [%rd1];"
+        );
+        for (device, body) in [(0, writes), (1, reads)] {
+            let stream = s.stream(Device(device)).unwrap();
+            s.on(stream).launch(&of_two(&body), launch([1, 1, 1], [1, 1, 1], &[P(x), P(flag)]));
+        }
+        s.run(options).unwrap()
+    };
+    always_clean(|o| run("fence.acq_rel.sys;", o));
+    always(FindingKind::Race, "x", |o| run("", o));
+}

@@ -24,29 +24,33 @@ fn zeros(device: &Device, name: &str, dtype: DType, shape: &[usize]) -> Tensor {
 /// Rows that a part of a warp, a warp, a few warps and the largest block hold.
 const ROWS: [(usize, usize); 4] = [(5, 20), (3, 128), (3, 500), (2, 33_000)];
 
-/// Softmax over rows.
+/// Softmax over rows, of what softmax has just written.
 pub fn softmax() -> Vec<Subject> {
     let of = |(rows, dim): (usize, usize)| {
         Subject::new(format!("softmax {rows} × {dim}"), move |device, ptx| {
             let x = normals(device, "x", DType::BF16, [rows, dim]);
-            let mut y = Tensor::new(device, "y", DType::BF16, &[rows, dim]).unwrap();
-            let bound = warpsmith::softmax::bind(x.arg(), y.arg_mut(), device).unwrap();
-            Ran::of(&bound, device, ptx, &[&y])
+            let [mut middle, mut y] =
+                ["middle", "y"].map(|n| Tensor::new(device, n, DType::BF16, &[rows, dim]).unwrap());
+            let first = warpsmith::softmax::bind(x.arg(), middle.arg_mut(), device).unwrap();
+            let bound = warpsmith::softmax::bind(middle.arg(), y.arg_mut(), device).unwrap();
+            Ran::after(&[&first], &bound, device, ptx, &[&y])
         })
     };
     ROWS.into_iter().map(of).collect()
 }
 
-/// RMS normalisation over rows.
+/// RMS normalisation over rows, of what it has just written.
 pub fn rms_norm() -> Vec<Subject> {
     let of = |(rows, dim): (usize, usize)| {
         Subject::new(format!("rms_norm {rows} × {dim}"), move |device, ptx| {
             let x = normals(device, "x", DType::BF16, [rows, dim]);
             let values = Random::new(7).normals(dim, 1.0);
             let w = Tensor::from_bytes(device, "weight", DType::F32, &[dim], &encode(DType::F32, &values)).unwrap();
-            let mut y = Tensor::new(device, "y", DType::BF16, &[rows, dim]).unwrap();
-            let bound = warpsmith::rms_norm::bind(x.arg(), Some(w.arg()), y.arg_mut(), 1e-6, device).unwrap();
-            Ran::of(&bound, device, ptx, &[&y])
+            let [mut middle, mut y] =
+                ["middle", "y"].map(|n| Tensor::new(device, n, DType::BF16, &[rows, dim]).unwrap());
+            let first = warpsmith::rms_norm::bind(x.arg(), Some(w.arg()), middle.arg_mut(), 1e-6, device).unwrap();
+            let bound = warpsmith::rms_norm::bind(middle.arg(), Some(w.arg()), y.arg_mut(), 1e-6, device).unwrap();
+            Ran::after(&[&first], &bound, device, ptx, &[&y])
         })
     };
     ROWS.into_iter().map(of).collect()

@@ -45,6 +45,11 @@ impl Subject {
 impl Ran {
     /// Launches what is bound, or the text in its place; `outputs` are read afterwards.
     pub fn of(bound: &Bound, device: &Device, ptx: Option<&str>, outputs: &[&Tensor]) -> Ran {
+        Ran::after(&[], bound, device, ptx, outputs)
+    }
+
+    /// The same behind other launches on a stream, so that one may start before they are over.
+    pub fn after(before: &[&Bound], bound: &Bound, device: &Device, ptx: Option<&str>, outputs: &[&Tensor]) -> Ran {
         let module = bound.loaded().unwrap().compiled.module.clone();
         let shape = bound.shape();
         let place = Place {
@@ -53,7 +58,11 @@ impl Ran {
             programmatic: shape.pdl,
         };
         let edited = ptx.map(|text| bound.with_ptx(text).unwrap_or_else(|e| panic!("{e}\n{text}")));
-        let outcome = edited.as_ref().unwrap_or(bound).launch(&device.default_stream()).unwrap();
+        let stream = device.create_stream().unwrap();
+        for bound in before.iter().copied().chain([edited.as_ref().unwrap_or(bound)]) {
+            bound.launch(&stream).unwrap();
+        }
+        let outcome = stream.synchronize().unwrap();
         let result = outputs.iter().flat_map(|t| t.to_bytes().unwrap()).collect();
         Ran { module, place, outcome, result }
     }

@@ -184,7 +184,8 @@ fn synchronous() -> bool {
     *ASKED.get_or_init(|| std::env::var("WARPSMITH_SYNC").is_ok_and(|v| v == "1"))
 }
 
-/// What came of a launch: nothing yet on a card.
+/// What came of a launch, or of all that a synchronisation waited for: nothing yet where it was only queued, and nothing
+/// on a card.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaunchOutcome {
     /// Warp instructions that the emulator ran; `None` on a card.

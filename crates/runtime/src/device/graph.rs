@@ -114,18 +114,17 @@ impl Graph {
     /// Queues the work on a stream. The outcome is that of all its launches, where they have run on return.
     ///
     /// # Errors
-    /// When the stream is another device's.
+    /// When the stream is another device's, or its work is being written down.
     pub fn replay(&self, stream: &Stream) -> Result<LaunchOutcome, Error> {
         let device = self.device();
         if stream.device() != device {
             return Err(device.other("the stream", stream.device()));
         }
-        let outcome = device.backend().replay(self.handle, &self.launches, stream.handle())?;
+        // A driver replays no graph into another.
         if stream.is_capturing() {
-            let launches = self.functions.iter().zip(&*self.launches);
-            launches.for_each(|(f, launch)| stream.captured(f, launch.clone()));
+            return Err(Error::Capturing { what: "the replay of a graph" });
         }
-        Ok(outcome)
+        device.backend().replay(self.handle, &self.launches, stream.handle())
     }
 }
 

@@ -46,6 +46,8 @@ impl Context {
         }
         let pool = self.pool()?;
         let _entered = self.enter()?;
+        // Work of another stream may be written down meanwhile.
+        let _relaxed = self.relaxed();
         let mut address = 0;
         // SAFETY: pool and stream are live, and the pointer is to a live integer.
         unsafe { self.driver.api.cuMemAllocFromPoolAsync(&mut address, bytes, pool.0, stream.raw()) }
@@ -60,6 +62,7 @@ impl Context {
             Ok(true) => self.free(address),
             Ok(false) => {
                 if let Ok(_entered) = self.enter() {
+                    let _relaxed = self.relaxed();
                     // SAFETY: the address came from `allocate_ordered` and its owner is gone.
                     let _ = unsafe { self.driver.api.cuMemFreeAsync(address, stream.raw()) };
                 }

@@ -2,7 +2,8 @@
 
 use crate::common::{FLAGS, SINGLE, VADD, add, addresses, device, floats, values, words};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use warpsmith_runtime::{Error, Graph, GraphUpdate, Stream};
+use warpsmith_runtime::{Device, Error, Graph, GraphUpdate, Stream};
+use warpsmith_types::Chip;
 
 #[test]
 fn branches_of_a_graph_run_side_by_side() {
@@ -140,18 +141,39 @@ fn captures_that_fail_leave_nothing() {
 }
 
 #[test]
-fn a_graph_goes_into_a_graph() {
+fn a_graph_goes_into_no_graph() {
     let device = device();
     let function = device.load(VADD, "vadd").unwrap();
     let x = floats(&device, &[1.0; 32], "x");
     let inner = Graph::capture(&device, |stream| add(&function, stream, [&x, &x, &x]).map(drop)).unwrap();
-    let outer = Graph::capture(&device, |stream| {
-        inner.replay(stream)?;
-        inner.replay(stream).map(drop)
-    });
-    let outer = outer.unwrap();
-    drop(inner);
-    outer.replay(&device.default_stream()).unwrap();
+    let error = Graph::capture(&device, |stream| inner.replay(stream).map(drop)).unwrap_err();
+    assert!(matches!(error, Error::Capturing { what: "the replay of a graph" }), "{error}");
+    inner.replay(&device.default_stream()).unwrap();
     device.synchronize().unwrap();
-    assert_eq!(values(&x), [4.0; 32]);
+    assert_eq!(values(&x), [2.0; 32]);
+}
+
+#[test]
+fn a_graph_that_outlives_its_memory_is_an_error() {
+    // On a card it would be another's memory.
+    let device = Device::emulated(Chip::H200);
+    let (x, y) = (floats(&device, &[1.0; 32], "x"), floats(&device, &[0.0; 32], "y"));
+    let graph = Graph::capture(&device, |stream| y.copy_from(&x, stream)).unwrap();
+    drop(x);
+    let stream = device.create_stream().unwrap();
+    for ask in 0..4 {
+        graph.replay(&stream).unwrap();
+        let event = device.create_event().unwrap();
+        let asked = match ask {
+            0 => stream.synchronize().map(drop),
+            1 => y.to_vec().map(drop),
+            2 => event.synchronize(),
+            _ => stream.download_to(device.pinned(4).unwrap(), &y, 0).unwrap().wait().map(drop),
+        };
+        let said = asked.unwrap_err().to_string();
+        assert!(said.contains("`x` + 0, which was freed"), "{said}");
+        // Said once, and nothing of it is left.
+        stream.synchronize().unwrap();
+    }
+    assert_eq!(values(&y), [0.0; 32]);
 }

@@ -83,10 +83,15 @@ impl Entry {
     }
 }
 
-/// What is known of all warps, by block. Parts are shared between clocks until they change.
+/// What is known of warps, by block. Parts are shared between clocks until they change.
+type Blocks = FxHashMap<u64, Rc<Vec<Entry>>>;
+
+/// What is known of all warps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
-    blocks: FxHashMap<u64, Rc<Vec<Entry>>>,
+    blocks: Blocks,
+    /// What was known at some `fence.proxy.async` that is known: copies see it. Kept where there are any.
+    fenced: Option<Rc<Blocks>>,
     /// A bit for each party of the run that is over, with all that it did.
     over: Option<Rc<Vec<u64>>>,
 }
@@ -106,13 +111,40 @@ impl Clock {
         }
         over[party / 64] |= 1 << (party % 64);
         self.blocks.retain(|block, _| party_of(*block) != party);
+        if let Some(fenced) = &mut self.fenced {
+            Rc::make_mut(fenced).retain(|block, _| party_of(*block) != party);
+        }
+    }
+
+    /// What is known by now is fenced for the async proxy.
+    pub(super) fn fence_proxy(&mut self, known: &Clock) {
+        let fenced = Rc::make_mut(self.fenced.get_or_insert_default());
+        known.blocks.iter().for_each(|(block, theirs)| join_block(fenced, *block, theirs));
+    }
+
+    /// What of a warp's accesses is fenced for the async proxy.
+    pub(super) fn fenced_entry(&self, block: u64, warp: usize) -> Option<&Entry> {
+        self.fenced.as_ref()?.get(&block)?.get(warp)
+    }
+
+    fn join_fenced(&mut self, other: &Clock) {
+        match (&mut self.fenced, &other.fenced) {
+            (_, None) => {}
+            (mine @ None, Some(theirs)) => *mine = Some(Rc::clone(theirs)),
+            (Some(mine), Some(theirs)) if !Rc::ptr_eq(mine, theirs) => {
+                let mine = Rc::make_mut(mine);
+                theirs.iter().for_each(|(block, theirs)| join_block(mine, *block, theirs));
+            }
+            _ => {}
+        }
     }
 
     /// Adds what another knows of other parties.
     pub(super) fn join_others(&mut self, other: &Clock, party: usize) {
         self.join_over(other);
+        self.join_fenced(other);
         for (block, theirs) in other.blocks.iter().filter(|(block, _)| party_of(**block) != party) {
-            self.join_block(*block, theirs);
+            join_block(&mut self.blocks, *block, theirs);
         }
     }
 
@@ -130,7 +162,7 @@ impl Clock {
     }
 
     fn is_empty(&self) -> bool {
-        self.blocks.is_empty() && self.over.is_none()
+        self.blocks.is_empty() && self.over.is_none() && self.fenced.is_none()
     }
 
     pub(super) fn entry(&self, block: u64, warp: usize) -> Option<&Entry> {
@@ -153,26 +185,27 @@ impl Clock {
 
     pub(crate) fn join(&mut self, other: &Clock) {
         self.join_over(other);
+        self.join_fenced(other);
         for (block, theirs) in &other.blocks {
-            self.join_block(*block, theirs);
+            join_block(&mut self.blocks, *block, theirs);
         }
     }
+}
 
-    fn join_block(&mut self, block: u64, theirs: &Rc<Vec<Entry>>) {
-        let mine = self.blocks.entry(block).or_insert_with(|| Rc::clone(theirs));
-        if Rc::ptr_eq(mine, theirs) {
-            return;
-        }
-        let mine = Rc::make_mut(mine);
-        if mine.len() < theirs.len() {
-            mine.resize(theirs.len(), Entry::NOTHING);
-        }
-        mine.iter_mut().zip(theirs.iter()).for_each(|(a, b)| {
-            if a != b {
-                a.join(b);
-            }
-        });
+fn join_block(blocks: &mut Blocks, block: u64, theirs: &Rc<Vec<Entry>>) {
+    let mine = blocks.entry(block).or_insert_with(|| Rc::clone(theirs));
+    if Rc::ptr_eq(mine, theirs) {
+        return;
     }
+    let mine = Rc::make_mut(mine);
+    if mine.len() < theirs.len() {
+        mine.resize(theirs.len(), Entry::NOTHING);
+    }
+    mine.iter_mut().zip(theirs.iter()).for_each(|(a, b)| {
+        if a != b {
+            a.join(b);
+        }
+    });
 }
 
 /// The join of two shared clocks.

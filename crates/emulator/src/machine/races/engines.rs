@@ -17,7 +17,7 @@ pub(crate) type Mark = (usize, u32);
 pub(crate) type LineMark = (u64, u32);
 
 const WRITES: Touch = Touch { writes: true, strong: None, constant: false, asynchronous: true };
-const READS: Touch = Touch { writes: false, strong: None, constant: false, asynchronous: true };
+pub(super) const READS: Touch = Touch { writes: false, strong: None, constant: false, asynchronous: true };
 
 impl Core<'_> {
     /// A copy to shared memory of a block starts, counted at a barrier of it. `combines` is the size of its elements, when
@@ -145,12 +145,20 @@ impl Core<'_> {
         }
     }
 
-    /// A copy reads global memory, for the lane that started it.
+    /// A copy of `cp.async` reads global memory, for the lane that started it.
     pub(crate) fn note_line(&mut self, peers: &mut Peers, who: Actor, address: u64, bytes: usize) {
         let Some(tick) = peers.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)).map(|w| w.tick) else {
             return;
         };
         self.note_lines(peers, who, (address, bytes), (READS, 16, tick), &mut vec![]);
+    }
+
+    /// A bulk copy does, through the async proxy.
+    pub(crate) fn note_bulk_line(&mut self, peers: &mut Peers, who: Actor, address: u64, bytes: usize) {
+        self.note_line(peers, who, address, bytes);
+        if self.proxies {
+            self.check_proxy(peers, who, address, bytes);
+        }
     }
 
     /// A copy to global memory starts: the lane's own write, at the time of its wait. `combines` is the size of its
@@ -179,7 +187,8 @@ impl Core<'_> {
         let Some(clock) = peers.races.as_ref().and_then(|r| r.warps.get(who.warp as usize)) else { return };
         let judge = Judge { clock, by: Some(who.lane), touch, bytes: size, value: 0, parties: self.parties };
         let (block, warp) = (clock.block, clock.warp);
-        let group = Group { block, warp, warps: 1, bytes: size, tick, pc: who.pc, touch, lands: false, value: 0 };
+        let value = if touch.writes { clock.tick.into() } else { 0 };
+        let group = Group { block, warp, warps: 1, bytes: size, tick, pc: who.pc, touch, lands: false, value };
         let mut races: Vec<Race> = vec![];
         let Some(allocation) = self.memory.find(address) else { return };
         let (mut at, mut done) = (address - allocation.base, 0);

@@ -15,6 +15,7 @@ mod later;
 mod maps;
 mod order;
 mod parties;
+mod proxies;
 mod range;
 mod report;
 mod threads;

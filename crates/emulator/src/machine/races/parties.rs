@@ -77,6 +77,17 @@ impl<'a> Parties<'a> {
         }
     }
 
+    /// Whether any of them has bulk copies from global memory.
+    pub(crate) fn load_in_bulk(self) -> bool {
+        self.0.iter().any(|p| matches!(p.work, Work::Grid { program, .. } if program.loads_in_bulk()))
+    }
+
+    /// Why a bulk store that others see was not ordered before.
+    pub(super) fn not_waited(self, old: &Group) -> String {
+        let line = self.line(old.block, old.pc);
+        format!("its copy was not waited for: no `cp.async.bulk.wait_group` comes after {line} before it is made known")
+    }
+
     /// The index of a block in its grid.
     pub(crate) fn index(self, block: u64) -> [u32; 3] {
         let [x, y, _] = self.shape(block).map_or([1; 3], |s| s.grid).map(u64::from);

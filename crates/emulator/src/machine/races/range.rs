@@ -100,7 +100,10 @@ impl Solo {
     }
 
     /// What would have ordered an access before one of this party.
-    pub(crate) fn missing(&self, parties: Parties<'_>, old: &Group) -> String {
+    pub(crate) fn missing(&self, parties: Parties<'_>, old: &Group, old_lane: u32) -> String {
+        if self.clock.knows_of_start(old, old_lane, 0) {
+            return parties.not_waited(old);
+        }
         match self.clock.hints.iter().rev().find(|h| h.block == old.block) {
             Some(hint) => parties.why(hint, self.clock.block),
             None => "nothing orders the two".into(),

@@ -31,10 +31,7 @@ impl Core<'_> {
         };
         let lane = *lane as usize % LANES;
         let parties = self.parties;
-        let program = parties.program(old.block);
-        let elsewhere =
-            program.map_or(1 + party_of(old.block) as u64, |p| if p.id == self.program.id { 0 } else { !p.id });
-        let other = (elsewhere, old.pc);
+        let other = (self.program_of(old), old.pc);
         let Some(mut finding) = self.race_finding(peers, warp, kind, pc, lane, other) else { return };
         let space = if storage == Storage::Global { Space::Global } else { Space::Shared };
         let request = Request { kind: access, space, address: *at, bytes: bytes as usize, lane, pc };
@@ -68,6 +65,12 @@ impl Core<'_> {
         if matches!(storage, Storage::Shared | Storage::Global) {
             self.report_race(peers, d, storage, &(old, first as u32, second as u32, at));
         }
+    }
+
+    /// Tells programs apart of which instructions are named.
+    pub(super) fn program_of(&self, old: &Group) -> u64 {
+        let program = self.parties.program(old.block);
+        program.map_or(1 + party_of(old.block) as u64, |p| if p.id == self.program.id { 0 } else { !p.id })
     }
 
     pub(super) fn line(&self, pc: u32) -> String {
@@ -105,27 +108,29 @@ impl Core<'_> {
         if touch.constant || old.touch.constant {
             return "memory that a kernel reads through `.nc` must not change while it runs".into();
         }
+        let clock = peers.races.as_ref().and_then(|r| r.warps.get(warp as usize));
+        let knows_of_start = clock.is_some_and(|clock| clock.knows_of_start(old, old_lane, lane));
         // What a copy reads, it may read until a thread waits, however early it was done here.
         if old.tick == Group::PENDING || old.touch.asynchronous && !old.touch.writes && old.warps == 1 {
             let program = self.parties.program(old.block);
+            let line = self.parties.line(old.block, old.pc);
             return match program.and_then(|p| p.code.get(old.pc as usize)).map(|i| i.action) {
                 Some(Action::Bulk(_) | Action::WriteAsync(_)) if old.lands => {
-                    format!("the copy of {} is under way: no wait for its mbarrier comes between", self.line(old.pc))
+                    format!("the copy of {line} is under way: no wait for its mbarrier comes between")
                 }
+                Some(Action::Bulk(_)) if old.touch.writes && knows_of_start => self.parties.not_waited(old),
                 Some(Action::Bulk(_)) if old.touch.writes => {
-                    format!(
-                        "the copy of {} is under way: no `cp.async.bulk.wait_group` comes between",
-                        self.line(old.pc)
-                    )
+                    format!("the copy of {line} is under way: no `cp.async.bulk.wait_group` comes between")
                 }
                 Some(Action::Bulk(_)) => {
-                    format!(
-                        "the copy of {} may still read it: no `cp.async.bulk.wait_group` comes between",
-                        self.line(old.pc)
-                    )
+                    format!("the copy of {line} may still read it: no `cp.async.bulk.wait_group` comes between")
                 }
-                _ => format!("the copy of {} is under way: no `cp.async.wait_group` comes between", self.line(old.pc)),
+                _ => format!("the copy of {line} is under way: no `cp.async.wait_group` comes between"),
             };
+        }
+        // What this thread knows of the other lies between the start and the wait.
+        if knows_of_start {
+            return self.parties.not_waited(old);
         }
         let here = peers.number;
         let (a, b) = (self.parties.line(old.block, old.pc), self.line(pc));

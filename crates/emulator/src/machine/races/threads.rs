@@ -146,6 +146,13 @@ impl WarpClock {
             || self.start.entry(old.block, old.warp.into()).is_some_and(|entry| old.tick <= entry.time(lane))
     }
 
+    /// Whether an access is a bulk store of another block whose start is known to a lane.
+    pub(super) fn knows_of_start(&self, old: &Group, old_lane: u32, lane: u32) -> bool {
+        let stores = old.touch.asynchronous && old.touch.writes && !old.lands && old.block != self.block;
+        let entry = self.known(lane).entry(old.block, old.warp.into());
+        stores && entry.is_some_and(|entry| u64::from(entry.time(old_lane)) >= old.value)
+    }
+
     pub(super) fn known(&self, lane: u32) -> &Clock {
         self.known.of(lane as usize)
     }
@@ -262,6 +269,22 @@ impl WarpClock {
             }
             self.step();
         }
+    }
+
+    /// A `fence.proxy.async` of some lanes.
+    pub(super) fn fence_proxy(&mut self, mask: u32, live: u32) {
+        let together = self.agrees() && self.matrix.is_none();
+        let lanes = if together { 1 } else { LANES };
+        for lane in each(mask).take(lanes) {
+            let mask = if together { mask } else { 1 << lane };
+            let now = self.release(mask);
+            self.known.change(mask, live, |known| {
+                let mut known = (**known).clone();
+                known.fence_proxy(&now);
+                Rc::new(known)
+            });
+        }
+        self.step();
     }
 
     /// What the last release fence of a lane makes known.

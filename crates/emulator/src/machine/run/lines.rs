@@ -3,6 +3,7 @@
 use super::super::core::Core;
 use super::super::grid::Grid;
 use super::super::races::{Clock, Solo};
+use super::super::space::Multiprocessors;
 use super::queue::Operation;
 use super::solo::Copying;
 use super::{Active, Run, Running};
@@ -53,9 +54,6 @@ impl Line {
         self.last_over = Rc::clone(clock);
     }
 }
-
-/// The capacity of a device, in the finest units.
-const WHOLE: u128 = 1 << 64;
 
 impl<'a> Run<'a> {
     /// Whether a thread of the host has something to do.
@@ -170,30 +168,36 @@ impl<'a> Run<'a> {
         (core.party, core.start, core.upstream, core.upstream_over) = (party, Rc::clone(start), upstream, over);
         let mut grid = Grid::new(core, chip, setting.options);
         grid.cooperative = launch.cooperative;
-        let room = self.free(owner, None) * u128::from(grid.limit) / WHOLE;
-        (!launch.cooperative || room >= u128::from(shape.clusters())).then_some(grid)
+        let fits = || self.beside(owner, None, &grid).is_none_or(|room| room >= shape.clusters());
+        (!launch.cooperative || fits()).then_some(grid)
     }
 
-    /// What a device has free for others than one of those that run.
-    fn free(&self, owner: Owner, but: Option<usize>) -> u128 {
-        let here = self
-            .running
-            .iter()
-            .enumerate()
-            .filter(|(place, r)| Some(*place) != but && self.setting.queues[r.queue].owner == owner);
-        let used = here.map(|(_, r)| match &r.work {
-            Active::Grid(grid) => u128::from(grid.claims()) * WHOLE / u128::from(grid.limit),
-            Active::Copy(_) => 0,
-        });
-        WHOLE.saturating_sub(used.sum())
+    /// How many clusters of a launch fit on a device beside others than one of those that run; `None` where there are none.
+    fn beside(&self, owner: Owner, but: Option<usize>, grid: &Grid<'_>) -> Option<u64> {
+        let chip = self.setting.chips.get(usize::from(owner.0))?;
+        let needs = |grid: &Grid<'_>| grid.core.shape.needs(grid.core.program);
+        let mut room: Option<Multiprocessors> = None;
+        for (place, running) in self.running.iter().enumerate() {
+            if let Active::Grid(other) = &running.work
+                && Some(place) != but
+                && self.setting.queues[running.queue].owner == owner
+            {
+                let blocks = other.claims() * u64::from(other.core.shape.cluster_blocks());
+                room.get_or_insert_with(|| Multiprocessors::of(chip)).place(needs(other), blocks);
+            }
+        }
+        Some(room?.holds(needs(grid)) / u64::from(grid.core.shape.cluster_blocks()))
     }
 
-    /// How many more clusters of a launch may run now.
+    /// How many more clusters of a launch may run now, where any wait.
     pub(super) fn room(&self, place: usize) -> u64 {
         let Some(running) = self.running.get(place) else { return 0 };
         let Active::Grid(grid) = &running.work else { return 0 };
+        if grid.waiting() == 0 {
+            return 0;
+        }
         let owner = self.setting.queues[running.queue].owner;
-        let most = self.free(owner, Some(place)) * u128::from(grid.limit) / WHOLE;
-        (most as u64).saturating_sub(grid.resident() as u64)
+        let most = self.beside(owner, Some(place), grid).map_or(grid.limit, |most| most.min(grid.limit));
+        most.saturating_sub(grid.resident() as u64)
     }
 }

@@ -183,7 +183,8 @@ impl<'a> Run<'a> {
             }
             let ready = self.ready();
             let Some(chosen) = self.picker.pick(&ready) else {
-                if self.lines.iter().zip(self.setting.queues).any(|(l, q)| l.next < q.operations.len()) {
+                let more = self.lines.iter().zip(self.setting.queues).any(|(l, q)| l.next < q.operations.len());
+                if more || !self.running.is_empty() {
                     self.deadlock();
                 }
                 return;
@@ -258,7 +259,12 @@ impl<'a> Run<'a> {
 
     /// Something has happened that others may have waited for.
     fn unblock(&mut self) {
-        self.running.iter_mut().for_each(|r| r.blocked = false);
+        for running in &mut self.running {
+            running.blocked = false;
+            if let Active::Grid(grid) = &mut running.work {
+                grid.may_go_on();
+            }
+        }
     }
 
     /// A launch or copy is over: what it did is known to whoever comes after.

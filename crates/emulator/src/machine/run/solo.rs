@@ -126,7 +126,7 @@ impl World<'_, '_> {
         let other = self.parties.other(old, *lane, doer.party);
         let elsewhere = self.parties.program(old.block).map_or(1 + (old.block >> 8), |p| !p.id);
         let place = self.memory().place(*at).in_words("");
-        let missing = solo.missing(self.parties, old);
+        let missing = solo.missing(self.parties, old, *lane);
         self.report(doer, kind, access, (*at, bytes), (elsewhere, old.pc), |finding| {
             finding.detail = format!("{place}; {missing}");
             finding.notes.push((other.in_words(), other.location.clone()));

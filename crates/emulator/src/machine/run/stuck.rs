@@ -24,7 +24,7 @@ impl Run<'_> {
         for (running, full) in self.running.iter_mut().zip(full) {
             let Active::Grid(grid) = &mut running.work else { return false };
             // One without threads is about to be over.
-            if grid.resident() == 0 || !full && grid.waiting() > 0 {
+            if grid.resident() == 0 && grid.waiting() == 0 || !full && grid.waiting() > 0 {
                 return false;
             }
             let Some((a, b)) = grid.stuck_since() else { return false };

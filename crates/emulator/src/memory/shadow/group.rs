@@ -17,7 +17,7 @@ pub(crate) struct Group {
     pub touch: Touch,
     /// Whether nobody knows what is there until it is done.
     pub lands: bool,
-    /// For ordinary stores, a hash of what the lanes store and where; else 0.
+    /// For ordinary stores, a hash of what the lanes store and where; for bulk stores, when they were started; else 0.
     pub value: u64,
 }
 

@@ -26,6 +26,31 @@ impl Shadow {
         });
     }
 
+    /// The last writes to the words between two bytes, each with the lane and the first byte; of words in a row that one
+    /// instruction wrote, for one lane, the first is enough.
+    pub(crate) fn writes(&self, start: u32, end: u32, visit: &mut impl FnMut(&Group, u32, u32)) {
+        let mut last = 0;
+        for word in start / 4..end.div_ceil(4) {
+            let Some(cell) = self.writes.get(word as usize).copied() else { return };
+            if cell == super::SPLIT {
+                let bytes = self.split.get(&word).into_iter().flatten().zip(4 * word..);
+                for ([cell, _], byte) in bytes.filter(|(_, byte)| (start..end).contains(byte)) {
+                    self.each_member(*cell, |number, lane| {
+                        self.get(number).into_iter().for_each(|g| visit(g, lane, byte));
+                    });
+                }
+            } else if cell != last && cell > self.limit() {
+                self.each_member(cell, |number, lane| {
+                    let Some(group) = self.get(number) else { return };
+                    // A word of several lanes names the first.
+                    let lanes = if group.bytes < 4 { 4 / u32::from(group.bytes.max(1)) } else { 1 };
+                    (0..lanes).for_each(|n| visit(group, (lane + n) & 31, 4 * word + n * u32::from(group.bytes)));
+                });
+            }
+            last = cell;
+        }
+    }
+
     /// The cell with one more access, without those that are ordered before it.
     pub(super) fn union(
         &mut self,

@@ -140,6 +140,10 @@ impl State {
 
     /// Runs a graph on a stream, or queues it there.
     pub(super) fn replay(&mut self, graph: u64, stream: u64) -> Result<LaunchOutcome, Error> {
+        // A stream may have come to a capture by an event.
+        if self.streams.get(&stream).is_some_and(|s| s.capture.is_some()) {
+            return Err(Error::Capturing { what: "the replay of a graph" });
+        }
         let Some(written) = self.graphs.get(&graph).cloned() else { return Ok(LaunchOutcome::default()) };
         // The graph's own streams live as long as its work is queued.
         let mut streams = vec![stream];
@@ -160,31 +164,12 @@ impl State {
             self.run_unasked();
             self.run_now(work)
         } else {
-            self.queue_graph(stream, &streams, work)
+            // What was written down has been checked, and queues.
+            work.into_iter().for_each(|(stream, piece)| self.push(stream, piece));
+            Ok(LaunchOutcome::default())
         };
         streams.into_iter().skip(1).for_each(|s| self.destroy_stream(s));
         outcome
-    }
-
-    fn queue_graph(&mut self, stream: u64, streams: &[u64], work: Vec<(u64, Work)>) -> Result<LaunchOutcome, Error> {
-        if let Some(capture) = self.streams.get(&stream).and_then(|s| s.capture) {
-            for other in &streams[1..] {
-                if let Some(state) = self.streams.get_mut(other) {
-                    state.capture = Some(capture);
-                }
-                if let Some(capture) = self.captures.get_mut(&capture) {
-                    capture.streams.push(*other);
-                }
-            }
-        }
-        for (stream, piece) in work {
-            // What was written down has been checked, and queues.
-            match self.streams.get(&stream).and_then(|s| s.capture) {
-                Some(capture) => self.write_down(capture, stream, piece)?,
-                None => self.push(stream, piece),
-            }
-        }
-        Ok(LaunchOutcome::default())
     }
 }
 

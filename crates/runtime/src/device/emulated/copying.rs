@@ -15,14 +15,13 @@ pub(super) struct Copying {
 
 impl Moving for Copying {
     fn is_done(&self) -> Result<bool, Error> {
-        self.node.state().run_unasked();
-        Ok(true)
+        self.node.state().run_awaited().map(|()| true)
     }
 
     fn wait(mut self: Box<Self>) -> Result<PinnedBytes, Error> {
         let read = {
             let mut state = self.node.state();
-            state.run_unasked();
+            state.run_awaited()?;
             self.result.take().and_then(|result| state.results.remove(&result))
         };
         let mut memory = std::mem::take(&mut self.memory);

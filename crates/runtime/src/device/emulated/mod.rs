@@ -186,7 +186,7 @@ impl Backend for Emulated {
             let result = state.number();
             let stream = state.stream(self.index, stream.0)?;
             state.queue(stream, Work::Read { from: address, bytes: bytes.len(), result })?;
-            state.run_unasked();
+            state.run_awaited()?;
             if let Some(read) = state.results.remove(&result).filter(|read| read.len() == bytes.len()) {
                 bytes.copy_from_slice(&read);
                 return Ok(());
@@ -326,8 +326,7 @@ impl Backend for Emulated {
         if state.events.get(&event.0).is_some_and(|e| e.capture.is_some()) {
             return Err(Error::Capturing { what: "a synchronisation" });
         }
-        state.run_unasked();
-        Ok(())
+        state.run_awaited()
     }
 
     fn has_happened(&self, event: EventHandle) -> Result<bool, Error> {
@@ -336,7 +335,7 @@ impl Backend for Emulated {
 
     fn elapsed(&self, start: EventHandle, end: EventHandle) -> Result<Duration, Error> {
         let mut state = self.state();
-        state.run_unasked();
+        state.run_awaited()?;
         let at = |event: EventHandle| state.events.get(&event.0).and_then(|e| e.at);
         match (at(start), at(end)) {
             (Some(start), Some(end)) => Ok(end.saturating_duration_since(start)),

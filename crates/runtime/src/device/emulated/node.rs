@@ -307,6 +307,12 @@ impl State {
         }
     }
 
+    /// The same for somebody who waits, and who is told when it can not run.
+    pub(super) fn run_awaited(&mut self) -> Result<(), Error> {
+        self.run_unasked();
+        self.trouble.take().map_or(Ok(()), Err)
+    }
+
     /// Runs all that is queued, and tells of all that ran since somebody was last told.
     pub(super) fn tell(&mut self) -> Result<LaunchOutcome, Error> {
         self.run_queued()?;
