@@ -175,8 +175,8 @@ fn bad_input_is_named_in_one_line() {
         "`x`: expected 2 dimensions (rows, dim), got shape [576]",
     );
     refused(
-        &["run", "softmax", "--random", "2x49153", "--device", "emulated"],
-        "`x`: expected rows of 1 to 49152 elements, got 49153",
+        &["run", "softmax", "--random", "2x49153", "--device", "emulated", "--threads-per-row", "1024"],
+        "`dim`: expected 1 to 49152 elements in a row, got 49153",
     );
     refused(&["run", "softmax", "--random", "2x2", "--dtype", "i32"], "--dtype: expected f32, f16 or bf16, got i32");
     refused(&["run", "softmax", "--random", "2x2", "--weight-tensor", "w"], "softmax takes no weight");
