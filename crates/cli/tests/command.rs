@@ -126,7 +126,9 @@ fn code_can_be_looked_at() {
     for target in ["sm_80", "sm_90a", "sm_100a"] {
         let (code, out, err) = said(&warpsmith(&["inspect", "softmax", "--ptx", "--target", target]));
         assert!(code == 0 && out.contains(&format!(".target {target}")), "{out}{err}");
-        assert!(out.contains("ld.global.nc.v4.b32"), "128-bit loads: {out}");
+        // Where it may start before the launch before has written all of its input, that is no constant.
+        let load = if target == "sm_80" { "ld.global.nc.v4.b32" } else { "ld.global.v4.b32" };
+        assert!(out.contains(load), "128-bit loads: {out}");
     }
     let (code, out, _) = said(&warpsmith(&["inspect", "rms_norm", "--ir", "--dim", "111", "--dtype", "f32"]));
     assert!(code == 0 && out.contains("rsqrt") && !out.contains(".version"), "{out}");

@@ -1,6 +1,6 @@
 //! The body.
 
-use crate::rows::{MaxSum, RowPlan, Walk};
+use crate::rows::{MaxSum, RowPlan, Walk, launch};
 use warpsmith_dsl::prelude::*;
 
 /// Softmax of rows of one length.
@@ -36,8 +36,7 @@ impl Kernel for Softmax {
     }
 
     fn launch(&self, a: &SoftmaxArgs<'_>) -> Launch {
-        let p = &self.rows;
-        Launch::grid(p.blocks(a.x.dim(0))).block(p.threads()).cluster(p.cluster)
+        launch(&self.rows, [a.x.dim(0), 1], &[])
     }
 
     fn body(&self, a: SoftmaxParams) {
