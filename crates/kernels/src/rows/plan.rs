@@ -1,7 +1,7 @@
 //! How blocks cover rows: plain data, chosen by a model of the chip.
 
 use std::fmt;
-use warpsmith_dsl::{ArgumentError, RowGroup, Tv};
+use warpsmith_dsl::{ArgumentError, RowGroup, Tv, U32, thread_idx};
 use warpsmith_types::Chip;
 
 /// The longest row that one block holds in registers, when it holds one tensor.
@@ -36,6 +36,23 @@ pub struct RowPlan {
     pub holds: bool,
     /// How many row tensors the kernel holds at once.
     pub tensors: usize,
+    /// How rows come ahead of the threads that read them, where blocks go over several.
+    pub ring: Option<RingPlan>,
+}
+
+/// How a block goes over rows in a loop, with others under way into shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RingPlan {
+    /// Tiles of rows that a group of threads has, under way or read.
+    pub stages: usize,
+    /// Groups of threads in a block, each with rows of its own.
+    pub groups: usize,
+    /// Blocks that a multiprocessor holds.
+    pub resident: usize,
+    /// Blocks that the chip holds.
+    pub blocks: usize,
+    /// Whether what goes with every row stays in registers.
+    pub keeps: bool,
 }
 
 /// Threads in a block of short rows.
@@ -95,7 +112,15 @@ impl RowPlan {
         let rows = if threads_per_row.is_power_of_two() { (BLOCK / threads_per_row).max(1) } else { 1 };
         let group = RowGroup { rows, threads_per_row };
         let tv = Tv::rows(rows, threads_per_row, vector, vectors).ok()?;
-        (dim > 0 && dim.is_multiple_of(vector)).then_some(RowPlan { group, tv, dim, cluster, holds, tensors })
+        (dim > 0 && dim.is_multiple_of(vector)).then_some(RowPlan {
+            group,
+            tv,
+            dim,
+            cluster,
+            holds,
+            tensors,
+            ring: None,
+        })
     }
 
     /// For rows of which one block holds `tensors` at once; `None` where its registers do not.
@@ -165,7 +190,36 @@ impl RowPlan {
 
     /// Threads in a block.
     pub fn threads(&self) -> usize {
-        self.group.threads()
+        self.group.threads() * self.groups()
+    }
+
+    /// Groups of threads in a block that go over rows of their own.
+    pub fn groups(&self) -> usize {
+        self.ring.map_or(1, |ring| ring.groups)
+    }
+
+    /// Whether rows are read as often as they are asked for.
+    pub fn is_streamed(&self) -> bool {
+        !self.holds && self.ring.is_none()
+    }
+
+    /// The thread in its group.
+    pub(crate) fn lane(&self) -> U32 {
+        match self.groups() {
+            1 => thread_idx().x,
+            _ => thread_idx().x % self.group.threads(),
+        }
+    }
+
+    /// Columns that a stage has room for: of a row or a block's part of it, in whole accesses of bulk copies.
+    pub(crate) fn staged_columns(&self) -> usize {
+        self.tile()[1].min(self.dim).next_multiple_of(16)
+    }
+
+    /// Whether every row, or every block's part of one, has the first `columns`.
+    pub(crate) fn whole(&self, columns: usize) -> bool {
+        let last = self.dim - (self.cluster - 1) * self.tile()[1];
+        columns <= last
     }
 
     /// Rows and columns of a block's tile.
@@ -190,7 +244,8 @@ impl RowPlan {
 
     /// Blocks for so many rows.
     pub fn blocks(&self, rows: usize) -> usize {
-        rows.div_ceil(self.rows()) * self.cluster
+        let most = self.ring.map_or(usize::MAX, |ring| ring.blocks / self.cluster).max(1);
+        rows.div_ceil(self.rows() * self.groups()).min(most) * self.cluster
     }
 
     /// Registers of a thread, as the model has it: what it holds, and 16 for addresses and sums.
@@ -219,8 +274,21 @@ impl fmt::Display for RowPlan {
         if self.cluster > 1 {
             write!(f, ", {} blocks a row", self.cluster)?;
         }
-        if !self.holds {
+        if self.is_streamed() {
             write!(f, ", read twice in {} tiles", self.tiles())?;
+        }
+        if let Some(RingPlan { stages, groups, resident, keeps, .. }) = self.ring {
+            write!(f, ", {stages} stages")?;
+            if groups > 1 {
+                write!(f, " for each of {groups} groups")?;
+            }
+            write!(f, ", {resident} blocks a multiprocessor")?;
+            if !self.holds {
+                f.write_str(", read again from shared memory")?;
+            }
+            if keeps {
+                f.write_str(", vectors kept")?;
+            }
         }
         Ok(())
     }

@@ -140,29 +140,41 @@ impl Statistic for MaxSumDot {
 /// Where a block's warps, and a cluster's blocks, leave their parts.
 pub(crate) struct Exchange {
     barriers: Option<Mbarriers>,
-    /// In a loop: a fast warp could write the next pass's state while a slow one still reads this one's.
-    again: bool,
+    /// In a loop: how many times the block went round. Slots and barriers are there twice, taken in turn: who writes in
+    /// one pass has waited for the pass before, in which all have read those of the pass before that.
+    turn: Option<Var<U32>>,
 }
 
 impl Exchange {
-    /// For kernels that reduce so many times. Blocks of a cluster announce themselves here, and wait for each other before
-    /// the first of them sends.
-    pub(crate) fn new(plan: &RowPlan, reductions: usize) -> Exchange {
+    /// For kernels that reduce so many times, or so many times in each pass of a loop. Blocks of a cluster announce
+    /// themselves here.
+    pub(crate) fn new(plan: &RowPlan, reductions: usize, loops: bool) -> Exchange {
+        let turn = (loops && plan.warps() * plan.cluster > 1 && reductions > 0).then(|| var(U32::from(0)));
         if plan.cluster == 1 || reductions == 0 {
-            return Exchange { barriers: None, again: false };
+            return Exchange { barriers: None, turn };
         }
-        let barriers = Mbarriers::new("exchange", reductions);
+        let barriers = Mbarriers::new("exchange", reductions * if loops { 2 } else { 1 });
         when(thread_idx().x.eq(0), || {
             barriers.init(1);
             fence_barrier_init();
         });
         arrive_cluster_relaxed();
-        Exchange { barriers: Some(barriers), again: false }
+        Exchange { barriers: Some(barriers), turn }
     }
 
-    /// For a block's reductions in a loop over its rows.
-    pub(crate) fn again() -> Exchange {
-        Exchange { barriers: None, again: true }
+    /// Before a loop, when what is to be loaded is under way: blocks of a cluster wait for each other's barriers. Without
+    /// a loop they do so before they send.
+    pub(crate) fn ready(&self) {
+        if self.barriers.is_some() && self.turn.is_some() {
+            wait_cluster();
+        }
+    }
+
+    /// Before the next pass.
+    pub(crate) fn next(&self) {
+        if let Some(turn) = &self.turn {
+            turn.add(1);
+        }
     }
 
     /// Combines one state of each thread over all threads of a row: reduction `which` of the kernel.
@@ -173,25 +185,28 @@ impl Exchange {
         if parts == 1 {
             return state;
         }
-        let slots = Shared::<F32>::new("row", plan.rows() * parts * S::FLOATS);
+        let floats = plan.rows() * parts * S::FLOATS;
+        let slots = Shared::<F32>::new("row", floats * if self.turn.is_some() { 2 } else { 1 });
+        let turn = self.turn.as_ref().map(Var::get);
+        let side = turn.map_or(Dim::Static(0), |t| Dim::from(t & 1));
         let (lane, warp) = (lane_idx(), thread_idx().x / 32);
         // Rows of fewer threads than a warp have several states in it.
         let row = thread_idx().x / threads;
-        let slot = |part: Dim| slots.at((Dim::from(row) * parts + part) * S::FLOATS);
+        let slot = |part: Dim| slots.at(side * floats + (Dim::from(row) * parts + part) * S::FLOATS);
         match &self.barriers {
             None => {
-                if self.again {
-                    sync_threads();
-                }
                 when(lane.eq(0), || store::<S>(slot(Dim::from(warp % warps)), state.clone()));
                 sync_threads();
             }
             Some(barriers) => {
-                if which == 0 {
+                if which == 0 && self.turn.is_none() {
                     wait_cluster(); // all have their barriers
                 }
-                let barrier = barriers.at(which);
-                when(thread_idx().x.eq(0), || barrier.arrive_expect(plan.rows() * parts * S::FLOATS * 4));
+                let barrier = match turn {
+                    Some(_) => barriers.at(side + 2 * which),
+                    None => barriers.at(which),
+                };
+                when(thread_idx().x.eq(0), || barrier.arrive_expect(floats * 4));
                 // Lane `l` of a row's threads sends to block `l`.
                 let (to, first) = (thread_idx().x % threads.min(32), Dim::from(cluster_rank()) * warps);
                 if threads.min(32) < plan.cluster {
@@ -205,7 +220,7 @@ impl Exchange {
                         send::<S>(here, state.clone(), barrier.in_block(to));
                     });
                 }
-                barrier.wait_cluster(0);
+                barrier.wait_cluster(turn.map_or(U32::from(0), |t| (t >> 1) & 1));
             }
         }
         if threads < 32 {

@@ -1,7 +1,7 @@
 //! The gradient of softmax.
 
 use crate::gate::{Implementation, Operator, choose};
-use crate::rows::{Form, Room, RowPlan, Sum1, Walk, check, form, size};
+use crate::rows::{Form, Room, RowPlan, Rows, Sum1, check, form, size};
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
 
@@ -41,16 +41,18 @@ impl Kernel for SoftmaxBackward {
     }
 
     fn body(&self, a: SoftmaxBackwardParams) {
-        let walk = Walk::new(&self.rows, 1);
+        let rows = Rows::new(&self.rows, &[&a.dy, &a.y], 1);
         wait_for_upstream();
-        let both = walk.hold(|c| (c.load(&a.dy, 0.0), c.load(&a.y, 0.0)));
-        let dot = walk.reduce::<Sum1>(0, |c| {
-            let (dy, y) = both(c);
-            (dy * y).sum()
-        });
-        walk.each(|c| {
-            let (dy, y) = both(c);
-            c.store(&a.dx, y * (dy - dot));
+        rows.run(|walk| {
+            let both = walk.hold(|c| (c.input(0, 0.0), c.input(1, 0.0)));
+            let dot = walk.reduce::<Sum1>(0, |c| {
+                let (dy, y) = both(c);
+                (dy * y).sum()
+            });
+            walk.each(|c| {
+                let (dy, y) = both(c);
+                c.store(&a.dx, y * (dy - dot));
+            });
         });
         launch_dependents();
     }

@@ -1,0 +1,47 @@
+//! Fragments from runs of neighbours anywhere in memory: what a thread-value layout does for a tensor's tile, for memory
+//! that is no tensor, as a stage of a ring in shared memory.
+
+use crate::frag::{Frag, Stored};
+use crate::narrow::U8;
+use crate::packing::{repeated, word};
+use crate::part::element;
+use crate::pointer::Pointer;
+use crate::trace::{FragData, Handle, with};
+use crate::value::Bool;
+use smallvec::SmallVec;
+use std::panic::Location;
+use warpsmith_ir::{Access, Op, Type};
+use warpsmith_types::DType;
+
+/// A run of neighbours: where it begins, and under which condition it is there; without one, it is.
+pub type Run = (Pointer<U8>, Option<Bool>);
+
+impl Frag<Stored> {
+    /// Loads runs of `length` elements each, a power of two, an access a run; runs begin at multiples of their size. What is
+    /// not there reads as `outside`.
+    ///
+    /// ```
+    /// # use warpsmith_dsl::prelude::*;
+    /// # trace("example", || {
+    /// let stage = Shared::<U8>::new("stage", 4096);
+    /// let mine = stage.at(Dim::from(thread_idx().x) * 16);
+    /// let x = Frag::load_runs(DType::BF16, 8, &[(mine, None)], 0.0).f32();
+    /// # let _ = x;
+    /// # }).unwrap();
+    /// ```
+    #[track_caller]
+    pub fn load_runs(dtype: DType, length: usize, runs: &[Run], outside: f32) -> Frag {
+        let (at, access) = (Location::caller(), Access::PLAIN);
+        let (ty, per_word) = word(dtype, length);
+        let fill = repeated(dtype, element(dtype, outside), per_word);
+        let types: SmallVec<[Type; 8]> = std::iter::repeat_n(ty, length / per_word).collect();
+        let mut words = vec![];
+        for (pointer, condition) in runs {
+            let mut args: SmallVec<[Handle; 2]> = SmallVec::from_slice(&[pointer.address]);
+            args.extend(condition.map(|c| c.h));
+            let op = Op::Load { space: pointer.space, offset: pointer.offset, fill: condition.map(|_| fill), access };
+            words.extend(with(|t| t.record(op, &args, &types, at)));
+        }
+        Frag::new(FragData { dtype, elements: length * runs.len(), words })
+    }
+}
