@@ -12,7 +12,7 @@ use warpsmith_kernels::cross_entropy::{CrossEntropy, CrossEntropyArgs, Separate}
 use warpsmith_kernels::norm::{Kind, Norm, NormArgs, NormBackward, NormBackwardArgs};
 use warpsmith_kernels::random::Random;
 use warpsmith_kernels::rms_norm::{RmsNorm, RmsNormArgs};
-use warpsmith_kernels::rows::RowPlan;
+use warpsmith_kernels::rows::{Ringed, RowPlan};
 use warpsmith_kernels::softmax::{Softmax, SoftmaxArgs, SoftmaxBackward, SoftmaxBackwardArgs};
 use warpsmith_runtime::bench::{Settings, copy_time, measure};
 use warpsmith_runtime::{Bound, Device, Jit, LaunchError, Tensor};
@@ -194,12 +194,29 @@ impl Data {
 /// Times all plans of an operator for one shape.
 fn cell(device: &Device, operator: &str, data: &Data) {
     let (moved, held) = Data::tensors(operator);
+    let inputs = if operator == "cross_entropy" { 1 } else { moved / 2 + moved % 2 };
+    let weights = operator.starts_with("rms") || operator == "layer_norm";
     let bytes = (moved * data.rows * data.dim * data.dtype.bytes()) as u64;
     let copy = copy_time(device, bytes, &SETTINGS).expect("a card that measures").median().as_secs_f64() * 1e6;
     let vector = 16 / data.dtype.bytes();
     let mut times = vec![];
-    for (i, plan) in plans(data.dim, vector, held, device.chip()).into_iter().enumerate() {
-        let bound = match data.bind(device, operator, &plan) {
+    let plans = plans(data.dim, vector, held, inputs * data.dtype.bytes(), weights, device.chip());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    // Compiled side by side: it takes longer than running.
+    let bound: Vec<_> = std::thread::scope(|scope| {
+        let compile = |first: usize| {
+            let plans = &plans;
+            move || {
+                let mine = plans.iter().enumerate().skip(first).step_by(workers);
+                mine.map(|(i, plan)| (i, data.bind(device, operator, plan))).collect::<Vec<_>>()
+            }
+        };
+        let all: Vec<_> = (0..workers).map(|first| scope.spawn(compile(first))).collect();
+        all.into_iter().flat_map(|worker| worker.join().expect("a compiler that does not panic")).collect()
+    });
+    for (i, bound) in bound {
+        let plan = plans[i].clone();
+        let bound = match bound {
             Ok(bound) => bound,
             Err(e) => {
                 println!("  {plan}: {e}");
@@ -218,14 +235,14 @@ fn cell(device: &Device, operator: &str, data: &Data) {
     }
     println!("{operator} {} {} x {}: copy {copy:.1} us", data.dtype, data.rows, data.dim);
     times.sort_by(|a, b| (a.1 != 0, a.0).partial_cmp(&(b.1 != 0, b.0)).expect("numbers"));
-    for (us, i, plan, registers) in times.into_iter().take(6) {
+    for (us, i, plan, registers) in times.into_iter().take(10) {
         let chosen = if i == 0 { "*" } else { " " };
         println!("  {chosen} {us:8.1} us {:5.3} of copy, {registers:3} registers, {plan}", copy / us);
     }
 }
 
 /// The plan that a call takes, and others.
-fn plans(dim: usize, vector: usize, held: usize, chip: &Chip) -> Vec<RowPlan> {
+fn plans(dim: usize, vector: usize, held: usize, bytes: usize, weights: bool, chip: &Chip) -> Vec<RowPlan> {
     let chosen = RowPlan::in_block(dim, vector, held).or_else(|| RowPlan::in_cluster(dim, vector, held, chip));
     let mut all: Vec<RowPlan> = chosen.into_iter().collect();
     for cluster in [1, 2, 4, 8] {
@@ -246,7 +263,38 @@ fn plans(dim: usize, vector: usize, held: usize, chip: &Chip) -> Vec<RowPlan> {
                 }
                 let Ok(tv) = Tv::rows(rows, threads_per_row, vector, vectors) else { continue };
                 let group = RowGroup { rows, threads_per_row };
-                all.push(RowPlan { group, tv, dim, cluster, holds: true, tensors: held });
+                all.push(RowPlan { group, tv, dim, cluster, holds: true, tensors: held, ring: None });
+            }
+        }
+    }
+    if std::env::var("RINGS").is_ok_and(|r| r == "no") {
+        return all;
+    }
+    for threads in (1..=10).map(|i| 1usize << i) {
+        for cluster in [1, 2, 4, 8] {
+            if threads < 32 && dim.div_ceil(vector * threads) > 8 || (cluster > 1 && (threads < 128 || dim < 16384)) {
+                continue;
+            }
+            if threads > dim.div_ceil(vector * cluster) {
+                continue;
+            }
+            for resident in [1, 2, 3, 4, 6, 8, 12, 16] {
+                for (holds, keeps) in [(true, true), (true, false), (false, true), (false, false)] {
+                    if keeps && !weights {
+                        continue;
+                    }
+                    let ring = Ringed { threads, cluster, bytes, holds, keeps, resident };
+                    let Some(plan) = RowPlan::ringed(dim, vector, held, ring, chip) else { continue };
+                    // Enough under way, and not too few threads.
+                    let under_way = plan.ring.map_or(0, |r| r.stages * r.groups * resident)
+                        * plan.rows()
+                        * plan.tile()[1].min(dim)
+                        * bytes;
+                    let warps = plan.threads() * resident / 32;
+                    if under_way >= 40 << 10 && warps >= 8 {
+                        all.push(plan);
+                    }
+                }
             }
         }
     }

@@ -72,7 +72,7 @@ impl Kernel for CrossEntropyBackward {
 
     fn launch(&self, a: &CrossEntropyBackwardArgs<'_>) -> Launch {
         let p = &self.rows;
-        Launch::grid(p.blocks(a.x.dim(0))).block(p.threads()).cluster(p.cluster)
+        p.launch(a.x.dim(0), 1)
     }
 
     fn body(&self, a: CrossEntropyBackwardParams) {

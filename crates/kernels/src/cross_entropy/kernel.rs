@@ -65,7 +65,7 @@ impl Kernel for CrossEntropy {
 
     fn launch(&self, a: &CrossEntropyArgs<'_>) -> Launch {
         let p = &self.rows;
-        Launch::grid(p.blocks(a.x.dim(0))).block(p.threads()).cluster(p.cluster)
+        p.launch(a.x.dim(0), 1)
     }
 
     fn body(&self, a: CrossEntropyParams) {

@@ -108,8 +108,9 @@ impl Kernel for NormBackward {
     fn launch(&self, a: &NormBackwardArgs<'_>) -> Launch {
         let p = &self.rows;
         let parts = a.dweight.as_ref().or(a.dbias.as_ref()).map(|t| t.dim(0));
-        let blocks = parts.unwrap_or_else(|| p.blocks(a.x.dim(0)));
-        Launch::grid_3d([blocks, a.x.dim(1), 1]).block(p.threads()).cluster(p.cluster)
+        let launch = p.launch(a.x.dim(0), a.x.dim(1));
+        let [blocks, heads, _] = launch.grid;
+        Launch { grid: [parts.unwrap_or(blocks), heads, 1], ..launch }
     }
 
     fn body(&self, a: NormBackwardParams) {

@@ -100,7 +100,7 @@ impl Kernel for Norm {
 
     fn launch(&self, a: &NormArgs<'_>) -> Launch {
         let p = &self.rows;
-        Launch::grid_3d([p.blocks(a.x.dim(0)), a.x.dim(1), 1]).block(p.threads()).cluster(p.cluster)
+        p.launch(a.x.dim(0), a.x.dim(1))
     }
 
     fn body(&self, a: NormParams) {

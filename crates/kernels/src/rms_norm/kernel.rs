@@ -45,7 +45,7 @@ impl Kernel for RmsNorm {
 
     fn launch(&self, a: &RmsNormArgs<'_>) -> Launch {
         let p = &self.rows;
-        Launch::grid(p.blocks(a.x.dim(0))).block(p.threads()).cluster(p.cluster)
+        p.launch(a.x.dim(0), 1)
     }
 
     fn body(&self, a: RmsNormParams) {

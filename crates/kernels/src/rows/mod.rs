@@ -8,7 +8,7 @@ mod ring;
 mod walk;
 
 pub use check::vector;
-pub use plan::{LONGEST_ROW, RingPlan, RowPlan};
+pub use plan::{LONGEST_ROW, RingPlan, Ringed, RowPlan};
 
 pub(crate) use check::{Form, Room, check, check_dtype, check_vector, form, size};
 pub(crate) use reduce::{MaxSum, MaxSumDot, Sum1, Sum2};

@@ -1,7 +1,7 @@
 //! How blocks cover rows: plain data, chosen by a model of the chip.
 
 use std::fmt;
-use warpsmith_dsl::{ArgumentError, RowGroup, Tv, U32, thread_idx};
+use warpsmith_dsl::{ArgumentError, Launch, RowGroup, Tv, U32, thread_idx};
 use warpsmith_types::Chip;
 
 /// The longest row that one block holds in registers, when it holds one tensor.
@@ -70,6 +70,26 @@ const STREAMED: usize = 4;
 /// needs 16 at least for itself.
 pub(super) const fn most_values(threads: usize) -> usize {
     if threads > MANY_THREADS { 48 } else { 64 }
+}
+
+/// Stages that a ring has at most.
+const MOST_STAGES: usize = 8;
+
+/// What a ring is made by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ringed {
+    /// Threads to a row, in each block of its cluster.
+    pub threads: usize,
+    /// Blocks that share a row.
+    pub cluster: usize,
+    /// Of an element of all inputs together.
+    pub bytes: usize,
+    /// Whether registers hold a row between its reductions; if not, it is read again from shared memory.
+    pub holds: bool,
+    /// Whether registers keep what goes with every row.
+    pub keeps: bool,
+    /// Blocks to a multiprocessor.
+    pub resident: usize,
 }
 
 impl RowPlan {
@@ -163,6 +183,36 @@ impl RowPlan {
         RowPlan::made(dim, vector, threads, STREAMED, cluster, false, 1)
     }
 
+    /// For rows that come through a ring: `threads_per_row` threads of each of `cluster` blocks share a row, whose inputs have
+    /// so many bytes an element together; `None` where shared memory or registers do not hold it.
+    pub fn ringed(dim: usize, vector: usize, tensors: usize, ring: Ringed, chip: &Chip) -> Option<RowPlan> {
+        let Ringed { threads, cluster, bytes, holds, keeps, resident } = ring;
+        let runs = dim.div_ceil(vector).div_ceil(cluster);
+        let vectors = runs.div_ceil(threads);
+        let groups = if threads <= 32 { BLOCK / 32 } else { 1 };
+        let rows = (32 / threads).max(1);
+        let tv = Tv::rows(rows, threads, vector, vectors).ok()?;
+        let group = RowGroup { rows, threads_per_row: threads };
+        let ring = RingPlan { stages: 0, groups, resident, blocks: 0, keeps };
+        let plan = RowPlan { group, tv, dim, cluster, holds, tensors, ring: Some(ring) };
+        // Each block keeps 1 KiB for itself on sm_90.
+        let room = (chip.shared_per_multiprocessor as usize / resident - 1024).min(chip.shared_per_block as usize);
+        let stage = plan.staged_columns() * bytes * rows * groups;
+        let stages = (room.saturating_sub(2048) / stage).min(MOST_STAGES);
+        let blocks = chip.multiprocessors as usize * resident;
+        let no_block_is_empty = (cluster - 1) * plan.tile()[1] < dim;
+        let kept = if keeps { plan.tv.values() } else { 0 };
+        let held = if holds { plan.tv.values() * tensors } else { 0 };
+        let registers = (kept + held + 24).min(255) * plan.threads() * resident;
+        let fits = stages >= 2
+            && plan.threads() <= 1024
+            && plan.threads() * resident <= chip.threads_per_multiprocessor as usize
+            && registers <= chip.registers_per_multiprocessor as usize
+            && (kept + held) <= 160;
+        let ring = RingPlan { stages, blocks, ..ring };
+        (fits && no_block_is_empty && dim.is_multiple_of(vector)).then_some(RowPlan { ring: Some(ring), ..plan })
+    }
+
     /// This plan, and those with other numbers of threads or blocks that may be faster for rows of `dim` elements: a
     /// thread has one access at least, and what it holds fits its registers.
     pub fn others(&self, dim: usize) -> impl Iterator<Item = RowPlan> {
@@ -246,6 +296,15 @@ impl RowPlan {
     pub fn blocks(&self, rows: usize) -> usize {
         let most = self.ring.map_or(usize::MAX, |ring| ring.blocks / self.cluster).max(1);
         rows.div_ceil(self.rows() * self.groups()).min(most) * self.cluster
+    }
+
+    /// A launch for so many rows, of each of `heads`.
+    pub(crate) fn launch(&self, rows: usize, heads: usize) -> Launch {
+        let launch = Launch::grid_3d([self.blocks(rows), heads, 1]).block(self.threads()).cluster(self.cluster);
+        match self.ring {
+            Some(ring) => launch.min_blocks(ring.resident),
+            None => launch,
+        }
     }
 
     /// Registers of a thread, as the model has it: what it holds, and 16 for addresses and sums.

@@ -143,6 +143,9 @@ pub(crate) struct Exchange {
     /// In a loop: how many times the block went round. Slots and barriers are there twice, taken in turn: who writes in
     /// one pass has waited for the pass before, in which all have read those of the pass before that.
     turn: Option<Var<U32>>,
+    /// In a loop of a cluster: the blocks that have read their slots. That parts have come from a block does not order
+    /// its reads before: who sends them is not who read.
+    read: Option<Mbarriers>,
 }
 
 impl Exchange {
@@ -151,15 +154,17 @@ impl Exchange {
     pub(crate) fn new(plan: &RowPlan, reductions: usize, loops: bool) -> Exchange {
         let turn = (loops && plan.warps() * plan.cluster > 1 && reductions > 0).then(|| var(U32::from(0)));
         if plan.cluster == 1 || reductions == 0 {
-            return Exchange { barriers: None, turn };
+            return Exchange { barriers: None, turn, read: None };
         }
         let barriers = Mbarriers::new("exchange", reductions * if loops { 2 } else { 1 });
+        let read = loops.then(|| Mbarriers::new("read", reductions * 2));
         when(thread_idx().x.eq(0), || {
             barriers.init(1);
+            read.iter().for_each(|read| read.init(plan.cluster));
             fence_barrier_init();
         });
         arrive_cluster_relaxed();
-        Exchange { barriers: Some(barriers), turn }
+        Exchange { barriers: Some(barriers), turn, read }
     }
 
     /// Before a loop, when what is to be loaded is under way: blocks of a cluster wait for each other's barriers. Without
@@ -167,6 +172,13 @@ impl Exchange {
     pub(crate) fn ready(&self) {
         if self.barriers.is_some() && self.turn.is_some() {
             wait_cluster();
+        }
+    }
+
+    /// After a loop: others may still say here that they have read.
+    pub(crate) fn finish(&self) {
+        if self.read.is_some() {
+            sync_cluster();
         }
     }
 
@@ -206,6 +218,11 @@ impl Exchange {
                     Some(_) => barriers.at(side + 2 * which),
                     None => barriers.at(which),
                 };
+                let pass = turn.map_or(U32::from(0), |t| t >> 1);
+                let read = self.read.as_ref().map(|read| read.at(side + 2 * which));
+                if let Some(read) = read {
+                    read.wait_cluster((pass & 1) ^ 1);
+                }
                 when(thread_idx().x.eq(0), || barrier.arrive_expect(floats * 4));
                 // Lane `l` of a row's threads sends to block `l`.
                 let (to, first) = (thread_idx().x % threads.min(32), Dim::from(cluster_rank()) * warps);
@@ -220,9 +237,21 @@ impl Exchange {
                         send::<S>(here, state.clone(), barrier.in_block(to));
                     });
                 }
-                barrier.wait_cluster(turn.map_or(U32::from(0), |t| (t >> 1) & 1));
+                barrier.wait_cluster(pass & 1);
+                let all = self.combine::<S>(threads, parts, &slot);
+                if let Some(read) = read {
+                    sync_threads();
+                    when(thread_idx().x.lt(plan.cluster), || read.in_block(thread_idx().x).arrive());
+                }
+                return all;
             }
         }
+        self.combine::<S>(threads, parts, &slot)
+    }
+
+    /// Combines all parts of a row.
+    fn combine<S: Statistic>(&self, threads: usize, parts: usize, slot: &dyn Fn(Dim) -> Pointer<F32>) -> S::State {
+        let lane = lane_idx();
         if threads < 32 {
             let all = (0..parts).map(|p| load::<S>(slot(p.into())));
             return all.reduce(S::merge).unwrap_or_else(S::empty);

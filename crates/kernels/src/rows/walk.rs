@@ -96,7 +96,7 @@ impl<'p> Rows<'p> {
                     walk.released.get()
                 },
             );
-            return;
+            return self.exchange.finish();
         }
         self.exchange.ready();
         let block: Dim = if plan.cluster == 1 { block_idx().x.into() } else { (block_idx().x / plan.cluster).into() };
@@ -109,6 +109,7 @@ impl<'p> Rows<'p> {
             body(&walk, ahead(walk.row()));
             self.exchange.next();
         }
+        self.exchange.finish();
     }
 
     /// The thread's row of a tile.

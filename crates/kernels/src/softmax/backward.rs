@@ -37,7 +37,7 @@ impl Kernel for SoftmaxBackward {
 
     fn launch(&self, a: &SoftmaxBackwardArgs<'_>) -> Launch {
         let p = &self.rows;
-        Launch::grid(p.blocks(a.y.dim(0))).block(p.threads()).cluster(p.cluster)
+        p.launch(a.y.dim(0), 1)
     }
 
     fn body(&self, a: SoftmaxBackwardParams) {

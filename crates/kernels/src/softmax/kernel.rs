@@ -37,7 +37,7 @@ impl Kernel for Softmax {
 
     fn launch(&self, a: &SoftmaxArgs<'_>) -> Launch {
         let p = &self.rows;
-        Launch::grid(p.blocks(a.x.dim(0))).block(p.threads()).cluster(p.cluster)
+        p.launch(a.x.dim(0), 1)
     }
 
     fn body(&self, a: SoftmaxParams) {
