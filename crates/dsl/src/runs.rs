@@ -3,11 +3,12 @@
 
 use crate::frag::{Frag, Stored};
 use crate::narrow::U8;
+use crate::packed::{BF16x2, F16x2};
 use crate::packing::{repeated, word};
 use crate::part::element;
 use crate::pointer::Pointer;
 use crate::trace::{FragData, Handle, with};
-use crate::value::Bool;
+use crate::value::{Bool, F32};
 use smallvec::SmallVec;
 use std::panic::Location;
 use warpsmith_ir::{Access, Op, Type};
@@ -43,5 +44,19 @@ impl Frag<Stored> {
             words.extend(with(|t| t.record(op, &args, &types, at)));
         }
         Frag::new(FragData { dtype, elements: length * runs.len(), words })
+    }
+
+    /// The largest element as a float; NaN gives way to numbers. Of 16-bit floats two at a time.
+    #[track_caller]
+    pub fn largest(self) -> F32 {
+        let FragData { dtype, elements, words } = self.data();
+        let packed = words.len() * 2 == elements;
+        let halves: &dyn Fn(Handle, Handle) -> Handle = match dtype {
+            DType::BF16 if packed => &|a, b| BF16x2 { h: a }.max(BF16x2 { h: b }).h,
+            DType::F16 if packed => &|a, b| F16x2 { h: a }.max(F16x2 { h: b }).h,
+            _ => return self.f32().max(),
+        };
+        let Some(word) = words.into_iter().reduce(halves) else { return self.f32().max() };
+        Frag::<Stored>::new(FragData { dtype, elements: 2, words: vec![word] }).f32().max()
     }
 }

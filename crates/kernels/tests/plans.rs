@@ -40,7 +40,11 @@ fn rows_through_rings() {
         for rows_plan in plans {
             // A few blocks, so that they go round.
             let mut plan = rows_plan.clone();
-            plan.ring = plan.ring.map(|ring| warpsmith_kernels::rows::RingPlan { blocks: 2 * plan.cluster, ..ring });
+            plan.ring = plan.ring.map(|ring| warpsmith_kernels::rows::RingPlan {
+                blocks: 2 * plan.cluster,
+                most_blocks: 2 * plan.cluster,
+                ..ring
+            });
             let what = format!("{rows} × {dim} by {plan}");
             let mut y = output(dtype, rows, dim, at);
             let before = y.to_bytes().unwrap();

@@ -80,7 +80,7 @@ impl Kernel for CrossEntropy {
             |row| Target::load(&a.target, row),
             |walk, target| {
                 let row = walk.row();
-                let x = walk.hold(|c| c.input(0, f32::NEG_INFINITY));
+                let x = walk.hold(|c| c.stored(0, f32::NEG_INFINITY));
                 let target = Target::new(target, row.lt(U32::from(a.x.dim(0))), a.ignore_index, classes);
                 // The thread that may overwrite it by its gradient reads it, and gives the loss.
                 let speaks = walk.owns(target.class, a.x.dim(0));
@@ -104,7 +104,7 @@ impl Kernel for CrossEntropy {
                     }
                     Some(_) => {
                         let (max, sum, dot, all) = walk.reduce::<MaxSumDot>(0, |c| {
-                            let ((max, sum), inside) = (MaxSum::of(x(c)).0, c.inside(x(c)));
+                            let ((max, sum), inside) = (MaxSum::of(x(c)).0, c.inside(x(c).f32()));
                             match weights.map(|w| c.load_vector(w)) {
                                 None => (max, sum, inside.sum(), F32::from(0.0)),
                                 Some(w) => (max, sum, (inside * w).sum(), w.sum()),
@@ -134,7 +134,7 @@ impl Kernel for CrossEntropy {
                     let gradient = Gradient::new(weight, all_weights, lse, dim, a.smoothing, a.z_loss);
                     let scale = sum.rcp();
                     walk.each(|c| {
-                        let p = (x(c) - MaxSum::base(max)).exp() * scale;
+                        let p = MaxSum::exponentials(x(c), max).scaled(scale);
                         c.store(dx, gradient.of(p, c, &target, weights));
                     });
                 }

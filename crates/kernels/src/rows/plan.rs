@@ -49,10 +49,28 @@ pub struct RingPlan {
     pub groups: usize,
     /// Blocks that a multiprocessor holds.
     pub resident: usize,
-    /// Blocks that the chip holds.
+    /// Blocks that go over most of the rows; clusters of them are sure to run at once.
     pub blocks: usize,
+    /// Blocks that the chip holds, were it not for how its multiprocessors are grouped.
+    pub most_blocks: usize,
     /// Whether what goes with every row stays in registers.
     pub keeps: bool,
+}
+
+impl RingPlan {
+    /// Tiles that each of the first blocks, or clusters of so many, goes over: seven eighths of all, together. The rest is
+    /// for whoever is done first, a few at a time, since multiprocessors that share a way to memory with more others are
+    /// slower. None where there are few.
+    pub(crate) fn share(&self, cluster: usize, tiles: usize) -> usize {
+        let most = (self.most_blocks / cluster).max(1);
+        let share = tiles * 7 / (8 * most);
+        if share < 2 * self.stages { 0 } else { share }
+    }
+
+    /// Tiles that each of the other blocks goes over.
+    pub(crate) fn few(&self) -> usize {
+        2 * self.stages
+    }
 }
 
 /// Threads in a block of short rows.
@@ -193,13 +211,16 @@ impl RowPlan {
         let rows = (32 / threads).max(1);
         let tv = Tv::rows(rows, threads, vector, vectors).ok()?;
         let group = RowGroup { rows, threads_per_row: threads };
-        let ring = RingPlan { stages: 0, groups, resident, blocks: 0, keeps };
+        let ring = RingPlan { stages: 0, groups, resident, blocks: 0, most_blocks: 0, keeps };
         let plan = RowPlan { group, tv, dim, cluster, holds, tensors, ring: Some(ring) };
         // Each block keeps 1 KiB for itself on sm_90.
         let room = (chip.shared_per_multiprocessor as usize / resident - 1024).min(chip.shared_per_block as usize);
         let stage = plan.staged_columns() * bytes * rows * groups;
         let stages = (room.saturating_sub(2048) / stage).min(MOST_STAGES);
-        let blocks = chip.multiprocessors as usize * resident;
+        let most_blocks = chip.multiprocessors as usize * resident;
+        // Multiprocessors that are left over in their group hold no cluster.
+        let sure = if cluster == 1 { most_blocks } else { most_blocks * 7 / 8 };
+        let blocks = (sure / cluster).max(1) * cluster;
         let no_block_is_empty = (cluster - 1) * plan.tile()[1] < dim;
         let kept = if keeps { plan.tv.values() } else { 0 };
         let held = if holds { plan.tv.values() * tensors } else { 0 };
@@ -209,7 +230,7 @@ impl RowPlan {
             && plan.threads() * resident <= chip.threads_per_multiprocessor as usize
             && registers <= chip.registers_per_multiprocessor as usize
             && (kept + held) <= 160;
-        let ring = RingPlan { stages, blocks, ..ring };
+        let ring = RingPlan { stages, blocks, most_blocks, ..ring };
         (fits && no_block_is_empty && dim.is_multiple_of(vector)).then_some(RowPlan { ring: Some(ring), ..plan })
     }
 
@@ -294,8 +315,13 @@ impl RowPlan {
 
     /// Blocks for so many rows.
     pub fn blocks(&self, rows: usize) -> usize {
-        let most = self.ring.map_or(usize::MAX, |ring| ring.blocks / self.cluster).max(1);
-        rows.div_ceil(self.rows() * self.groups()).min(most) * self.cluster
+        let tiles = rows.div_ceil(self.rows() * self.groups());
+        let Some(ring) = self.ring else { return tiles * self.cluster };
+        let (many, few) = (ring.blocks / self.cluster, ring.share(self.cluster, tiles));
+        if few == 0 {
+            return tiles.min(many) * self.cluster;
+        }
+        (many + (tiles - many * few).div_ceil(ring.few())) * self.cluster
     }
 
     /// A launch for so many rows, of each of `heads`.

@@ -7,6 +7,7 @@
 //! [`st.async`]: warpsmith_dsl::Pointer::store_async
 
 use super::RowPlan;
+use warpsmith_dsl::Stored;
 use warpsmith_dsl::prelude::*;
 
 /// What a reduction carries, and how two of them, or a warp's, become one.
@@ -79,10 +80,48 @@ impl MaxSum {
     }
 
     /// Of values, with their exponentials relative to [`base`](MaxSum::base).
-    pub(crate) fn of(x: Frag<F32>) -> ((F32, F32), Frag<F32>) {
-        let max = x.max();
-        let e = (x - MaxSum::base(max)).exp();
-        ((max, e.sum()), e)
+    pub(crate) fn of(x: Frag<Stored>) -> ((F32, F32), Exponentials) {
+        let max = x.largest();
+        let e = MaxSum::exponentials(x, max);
+        let sum = e.values.sum();
+        ((max, e.correction.map_or(sum, |c| sum * c)), e)
+    }
+
+    /// Exponentials of values relative to the largest.
+    ///
+    /// Of 16-bit floats each is 2 to the power of one fused multiplication and addition, x · log₂e − base · log₂e, since
+    /// these kernels have no instructions to spare. Its second product was rounded; what was rounded away is the same for
+    /// all values, and given beside them. From 2¹⁵ on that would be too much, but there a bf16 that is not the largest is
+    /// 256 below it at least, so that any base serves; f16 do not go far enough to matter.
+    pub(crate) fn exponentials(x: Frag<Stored>, max: F32) -> Exponentials {
+        let (dtype, x, base) = (x.dtype(), x.f32(), MaxSum::base(max));
+        if dtype == DType::F32 {
+            return Exponentials { values: (x - base).exp(), correction: None };
+        }
+        let factor = match dtype {
+            DType::BF16 => select(base.gt(BIG) | base.lt(-BIG), F32::from(1.0), std::f32::consts::LOG2_E),
+            _ => F32::from(std::f32::consts::LOG2_E),
+        };
+        let shift = -(base * factor);
+        let correction = (-base.mul_add(factor, shift)).exp2();
+        Exponentials { values: x.map(|x| x.mul_add(factor, shift)).exp2(), correction: Some(correction) }
+    }
+}
+
+/// 2¹⁵.
+const BIG: f32 = 32768.0;
+
+/// Exponentials, and by what they are to be multiplied.
+#[derive(Clone, Copy)]
+pub(crate) struct Exponentials {
+    values: Frag<F32>,
+    correction: Option<F32>,
+}
+
+impl Exponentials {
+    /// All of them, times a factor.
+    pub(crate) fn scaled(self, by: F32) -> Frag<F32> {
+        self.values * self.correction.map_or(by, |c| by * c)
     }
 }
 

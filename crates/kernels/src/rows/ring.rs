@@ -32,6 +32,17 @@ struct Input {
 pub(crate) struct Stage {
     /// Of all of the block.
     number: U32,
+    /// From the tile that is in it to the one that comes next.
+    ahead: U32,
+    /// Where the group's tiles end.
+    end: U32,
+}
+
+/// The tiles that a group goes over.
+struct Part {
+    first: U32,
+    step: U32,
+    end: U32,
 }
 
 impl<'p> Ring<'p> {
@@ -59,7 +70,7 @@ impl<'p> Ring<'p> {
     }
 
     /// Starts to copy a tile, of which there may be none any more, into a stage that nobody reads.
-    fn fill(&self, stage: U32, tile: U32) {
+    fn fill(&self, stage: U32, tile: U32, end: U32) {
         let (plan, lane) = (self.plan, self.plan.lane());
         let [_, columns] = plan.tile();
         let rows = match self.inputs.first() {
@@ -82,37 +93,60 @@ impl<'p> Ring<'p> {
             }
         };
         if plan.rows() == 1 {
-            return drop(when(lane.eq(0) & tile.lt(rows), || {
+            return drop(when(lane.eq(0) & tile.lt(end), || {
                 barrier.arrive_expect(count * bytes);
                 copy(tile, 0.into());
             }));
         }
         let first = tile * plan.rows();
-        let there = select(first.lt(rows), (rows - first).min(plan.rows()), U32::from(0));
+        let there = select(tile.lt(end), (rows - first).min(plan.rows()), U32::from(0));
         when(lane.eq(0) & there.gt(0), || barrier.arrive_expect(there * count * bytes));
         sync_warp();
         when(lane.lt(there), || copy(first + lane, lane.into()));
     }
 
+    /// Which of all tiles are the group's: first blocks have most of them in turn, those after them a few neighbours each.
+    fn part(&self, tiles: U32) -> Part {
+        let (plan, groups) = (self.plan, self.plan.groups());
+        let Some(ring) = plan.ring else { return Part { first: U32::from(0), step: U32::from(1), end: tiles } };
+        let (blocks, block) = (grid_size().x / plan.cluster, block_idx().x / plan.cluster);
+        let many = ring.blocks / plan.cluster;
+        let of_blocks = (tiles + (groups - 1)) / groups;
+        let most = (ring.most_blocks / plan.cluster).max(1);
+        let all = (of_blocks * 7 / (8 * most)) * many;
+        let first = all + (block - many) * ring.few();
+        let late = block.ge(many);
+        let group = U32::from(self.group());
+        let end = select(late, (first + ring.few()).min(of_blocks), select(blocks.gt(many), all, of_blocks));
+        Part {
+            first: select(late, first, block) * groups + group,
+            step: select(late, U32::from(1), blocks.min(many)) * groups,
+            end: (end * groups).min(tiles),
+        }
+    }
+
+    /// The group's first tile, which may be none of so many.
+    pub(crate) fn first(&self, tiles: U32) -> U32 {
+        self.part(tiles).first
+    }
+
     /// Does something with each tile of the group, `body(tile, next tile, stage)`, which says by [`Ring::release`] when it
     /// has read it, or does at its end.
     pub(crate) fn each(&self, tiles: U32, ready: impl Fn(), body: impl Fn(U32, U32, Stage) -> bool) {
-        let (groups, stages) = (self.plan.groups(), self.stages);
-        let blocks = grid_size().x / self.plan.cluster;
-        let block = block_idx().x / self.plan.cluster;
-        let (first, step) = (block * groups + U32::from(self.group()), blocks * groups);
+        let (stages, Part { first, step, end }) = (self.stages, self.part(tiles));
         let base = U32::from(self.group() * stages);
         sync_threads(); // barriers are there
         for stage in 0..stages {
-            self.fill(base + stage, first + step * stage);
+            self.fill(base + stage, first + step * stage, end);
         }
         ready();
         let (stage, parity) = (var(U32::from(0)), var(U32::from(0)));
-        for tile in range(first, tiles).step(step) {
+        for tile in range(first, end).step(step) {
             let number = base + stage.get();
             self.full.at(number).wait(parity.get());
-            if !body(tile, tile + step, Stage { number }) {
-                self.release(tile, Stage { number }, false);
+            let here = Stage { number, ahead: step * stages, end };
+            if !body(tile, tile + step, here) {
+                self.release(tile, here, false);
             }
             let last = (stage.get() + 1).eq(stages);
             parity.update(|p| select(last, p ^ 1, p));
@@ -128,8 +162,7 @@ impl<'p> Ring<'p> {
                 _ => sync_threads(),
             }
         }
-        let blocks = grid_size().x / self.plan.cluster;
-        self.fill(stage.number, tile + blocks * (self.plan.groups() * self.stages));
+        self.fill(stage.number, tile + stage.ahead, stage.end);
     }
 
     /// A thread's part of a stage, of input number `which`.

@@ -81,9 +81,7 @@ impl<'p> Rows<'p> {
         let walk = |tile: Dim, stage| Walk { plan, rows: self, tile, stage, released: Cell::new(false) };
         let tiles = U32::from(first.dim(0).div_ceil(plan.rows()));
         if let Some(ring) = &self.ring {
-            let block = block_idx().x / plan.cluster;
-            let group = thread_idx().x / plan.group.threads();
-            let next = var(ahead(mine(block * plan.groups() + group)));
+            let next = var(ahead(mine(ring.first(tiles))));
             ring.each(
                 tiles,
                 || self.exchange.ready(),
@@ -227,9 +225,14 @@ impl Chunk<'_> {
 
     /// Loads floats of input number `which`; what lies past the row reads as `outside`.
     pub(crate) fn input(&self, which: usize, outside: f32) -> Frag<F32> {
+        self.stored(which, outside).f32()
+    }
+
+    /// The same as they are stored.
+    pub(crate) fn stored(&self, which: usize, outside: f32) -> Frag<Stored> {
         let staged =
             self.stage.and_then(|stage| self.rows.ring.as_ref()?.load(which, U32::from(self.tile), stage, outside));
-        staged.map_or_else(|| self.load(&self.rows.inputs[which], outside), Frag::<Stored>::f32)
+        staged.unwrap_or_else(|| self.of(&self.rows.inputs[which]).load_or(outside))
     }
 
     /// Loads floats of rows; what lies past the row reads as `outside`.

@@ -47,14 +47,13 @@ impl Kernel for Softmax {
         rows.run(|walk| {
             if self.rows.holds {
                 let chunk = walk.held();
-                let (mine, e) = MaxSum::of(chunk.input(0, f32::NEG_INFINITY));
+                let (mine, e) = MaxSum::of(chunk.stored(0, f32::NEG_INFINITY));
                 let (max, sum) = walk.reduce::<MaxSum>(0, |_| mine);
-                let scale = (MaxSum::base(mine.0) - max).exp() * sum.rcp();
-                chunk.store(&a.y, e * scale);
+                chunk.store(&a.y, e.scaled((MaxSum::base(mine.0) - max).exp() * sum.rcp()));
             } else {
-                let (max, sum) = walk.reduce::<MaxSum>(0, |c| MaxSum::of(c.input(0, f32::NEG_INFINITY)).0);
+                let (max, sum) = walk.reduce::<MaxSum>(0, |c| MaxSum::of(c.stored(0, f32::NEG_INFINITY)).0);
                 let scale = sum.rcp();
-                walk.each(|c| c.store(&a.y, (c.input(0, f32::NEG_INFINITY) - max).exp() * scale));
+                walk.each(|c| c.store(&a.y, MaxSum::exponentials(c.stored(0, f32::NEG_INFINITY), max).scaled(scale)));
             }
         });
         launch_dependents();
