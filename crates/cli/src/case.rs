@@ -159,13 +159,13 @@ impl Case {
     pub(crate) fn bind(&self, tensors: &mut Tensors, device: &Device) -> Result<(Bound, String), LaunchError> {
         match tensors {
             Tensors::Softmax { x, y } => {
-                let mut kernel = softmax::plan(x, y)?;
+                let mut kernel = softmax::plan_on(x, y, device.chip())?;
                 kernel.rows = self.plan(kernel.rows, kernel.dim)?;
                 let plan = kernel.rows.to_string();
                 Ok((softmax::bind_plan(kernel, x, y, device)?, plan))
             }
             Tensors::RmsNorm { x, weight, y } => {
-                let mut kernel = rms_norm::plan(x, Some(weight), y, EPS)?;
+                let mut kernel = rms_norm::plan_on(x, Some(weight), y, EPS, device.chip())?;
                 kernel.rows = self.plan(kernel.rows, kernel.dim)?;
                 let plan = kernel.rows.to_string();
                 Ok((rms_norm::bind_plan(kernel, x, Some(weight), y, EPS, device)?, plan))

@@ -153,13 +153,13 @@ impl Problem {
         };
         match self.operator {
             Operator::Rows(RowOperator::Softmax) => {
-                let mut kernel = softmax::plan(x.arg(), y.arg())?;
+                let mut kernel = softmax::plan_on(x.arg(), y.arg(), device.chip())?;
                 kernel.rows = choose(kernel.rows, kernel.dim)?;
                 let plan = kernel.rows.to_string();
                 Ok((softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device)?, plan))
             }
             Operator::Rows(RowOperator::RmsNorm) => {
-                let mut kernel = rms_norm::plan(x.arg(), weight, y.arg(), self.eps)?;
+                let mut kernel = rms_norm::plan_on(x.arg(), weight, y.arg(), self.eps, device.chip())?;
                 kernel.rows = choose(kernel.rows, kernel.dim)?;
                 let plan = kernel.rows.to_string();
                 Ok((rms_norm::bind_plan(kernel, x.arg(), weight, y.arg_mut(), self.eps, device)?, plan))

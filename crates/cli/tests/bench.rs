@@ -129,7 +129,7 @@ fn bad_input_is_named_in_one_line() {
         &["softmax", "--shape", "4x64", "--plan", "48"],
         "`threads_per_row`: expected a power of two up to 1024, got 48",
     );
-    bench(&["softmax", "--shape", "1x49153"], "`x`: expected rows of 1 to 49152 elements, got 49153");
+    bench(&["softmax", "--shape", "1x0"], "`x`: expected rows of at least 1 element, got 0");
     bench(&["softmax", "--shape", "1x8", "--dtype", "i32"], "`x`: expected elements of f32, f16 or bf16, got i32");
     let huge = "9999999999x9999999999";
     bench(&["softmax", "--shape", huge], &format!("--shape {huge}: more elements than an address reaches"));
@@ -183,8 +183,7 @@ fn files_are_looked_at_before_anything_is_measured() {
     let (kept, new) = (file("bench_kept.json", "kept"), scratch("bench_new.json"));
     let _ = std::fs::remove_file(&new);
     for path in [&kept, new.to_str().unwrap()] {
-        let (code, ..) =
-            said(command(&["bench", "softmax", "--shape", "1x49153", "--device", "emulated", "--json", path]));
+        let (code, ..) = said(command(&["bench", "softmax", "--shape", "1x0", "--device", "emulated", "--json", path]));
         assert_eq!(code, 2);
     }
     assert_eq!(std::fs::read_to_string(&kept).unwrap(), "kept");

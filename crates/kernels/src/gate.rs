@@ -71,6 +71,13 @@ pub struct Candidate<P> {
     pub verdict: Result<P, Refusal>,
 }
 
+impl<P> Candidate<P> {
+    /// The same with something made of its plan.
+    pub fn map<Q>(self, f: impl FnOnce(P) -> Q) -> Candidate<Q> {
+        Candidate { name: self.name, what: self.what, verdict: self.verdict.map(f) }
+    }
+}
+
 /// Why an implementation does not take right arguments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {

@@ -58,22 +58,22 @@ fn compiled(args: &InspectArgs) -> Result<Compiled, Failure> {
     if args.shape.is_some() && operator != Operator::Gemm {
         return Err(Failure::Option("--shape is for gemm; operators over rows take --dim".into()));
     }
+    let chip = Chip { target: args.target, ..Chip::of_target(args.target).unwrap_or(Chip::H200) };
     match operator {
         Operator::Rows(RowOperator::Softmax) => {
             let (x, mut y) = (tensor(&[1024, args.dim]), tensor(&[1024, args.dim]));
-            let kernel = softmax::plan(&x, &y).map_err(LaunchError::from)?;
+            let kernel = softmax::plan_on(&x, &y, &chip).map_err(LaunchError::from)?;
             code(&kernel, &softmax::SoftmaxArgs { x: &x, y: &mut y }, args.target)
         }
         Operator::Rows(RowOperator::RmsNorm) => {
             let (x, mut y, weight) = (tensor(&[1024, args.dim]), tensor(&[1024, args.dim]), tensor(&[args.dim]));
-            let kernel = rms_norm::plan(&x, Some(&weight), &y, 1e-6).map_err(LaunchError::from)?;
+            let kernel = rms_norm::plan_on(&x, Some(&weight), &y, 1e-6, &chip).map_err(LaunchError::from)?;
             let host = rms_norm::RmsNormArgs { x: &x, weight: Some(&weight), y: &mut y, eps: 1e-6 };
             code(&kernel, &host, args.target)
         }
         Operator::Gemm => {
             let [m, n, k] = args.shape.unwrap_or([4096; 3]);
             let (a, b, mut c) = (tensor(&[m, k]), tensor(&[n, k]), tensor(&[m, n]));
-            let chip = Chip { target: args.target, ..Chip::of_target(args.target).unwrap_or(Chip::H200) };
             let kernel = gemm::plan(&a, &b, &c, &chip).map_err(LaunchError::from)?;
             code(&kernel, &gemm::GemmArgs { a: &a, b: &b, c: &mut c }, args.target)
         }

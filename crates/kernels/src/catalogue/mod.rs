@@ -31,6 +31,7 @@ mod parse;
 
 pub use parse::{CatalogueError, parse};
 
+use crate::act::ALL_SIZES;
 use crate::gemm::{GEMM, GemmArgs};
 use crate::rms_norm::{RMS_NORM, RmsNormArgs};
 use crate::softmax::{SOFTMAX, SoftmaxArgs};
@@ -112,8 +113,7 @@ impl Wanted {
                 for &dim in dims {
                     let [x, mut y] = rows(*input, *output, dim, *in_place);
                     let kernel = crate::softmax::plan_on(&x, &y, chip)?;
-                    let size = crate::rows::size(&x);
-                    all.push(SOFTMAX.request(kernel, &SoftmaxArgs { x: &x, y: &mut y }, size));
+                    all.push(SOFTMAX.request(kernel, &SoftmaxArgs { x: &x, y: &mut y }, ALL_SIZES));
                 }
             }
             Wanted::RmsNorm { input, output, weight, dims, in_place } => {
@@ -121,9 +121,8 @@ impl Wanted {
                     let [x, mut y] = rows(*input, *output, dim, *in_place);
                     let weight = weight.map(|dtype| tensor(2, dtype, &[dim]));
                     let kernel = crate::rms_norm::plan_on(&x, weight.as_ref(), &y, 0.0, chip)?;
-                    let size = crate::rows::size(&x);
                     let args = RmsNormArgs { x: &x, weight: weight.as_ref(), y: &mut y, eps: 0.0 };
-                    all.push(RMS_NORM.request(kernel, &args, size));
+                    all.push(RMS_NORM.request(kernel, &args, ALL_SIZES));
                 }
             }
             Wanted::Gemm { dtype, m, n, k } => {
@@ -133,7 +132,7 @@ impl Wanted {
                     let (a, b) = (tensor(0, *dtype, &[m, k]), tensor(1, *dtype, &[n, k]));
                     let mut c = tensor(2, *dtype, &[m, n]);
                     let kernel = crate::gemm::plan(&a, &b, &c, chip)?;
-                    all.push(GEMM.request(kernel, &GemmArgs { a: &a, b: &b, c: &mut c }, 0));
+                    all.push(GEMM.request(kernel, &GemmArgs { a: &a, b: &b, c: &mut c }, ALL_SIZES));
                 }
             }
         }

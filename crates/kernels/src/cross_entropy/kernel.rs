@@ -1,7 +1,7 @@
 //! The body.
 
 use super::gradient::{Gradient, Target};
-use crate::rows::{MaxSum, MaxSumDot, RowPlan, Rows, scalar};
+use crate::rows::{MaxSum, MaxSumDot, RowPlan, Rows, launch, scalar};
 use warpsmith_dsl::prelude::*;
 
 /// Where the targets' logits come from.
@@ -37,7 +37,7 @@ pub struct CrossEntropyArgs<'a> {
     #[tensor(rows, classes)]
     pub target_logit: Option<&'a TensorArg>,
     /// Of classes.
-    #[tensor(dim = fixed)]
+    #[tensor(dim = fixed, constant)]
     pub weight: Option<&'a TensorArg>,
     /// The losses.
     #[tensor(rows, one = fixed)]
@@ -64,8 +64,7 @@ impl Kernel for CrossEntropy {
     }
 
     fn launch(&self, a: &CrossEntropyArgs<'_>) -> Launch {
-        let p = &self.rows;
-        p.launch(a.x.dim(0), 1)
+        launch(&self.rows, [a.x.dim(0), 1], &[a.weight])
     }
 
     fn body(&self, a: CrossEntropyParams) {

@@ -3,13 +3,15 @@
 use super::columns::{self, FUSED, most_parts};
 use super::forward::statistic;
 use super::{Kind, view};
-use crate::gate::{Implementation, Operator, choose};
-use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum2, Walk, form, size};
+use crate::act::{Act, TunedPlan, Tuner};
+use crate::gate::{self, Candidate, Implementation, Operator, choose};
+use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum2, Walk, form, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
-use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, Plans};
+use warpsmith_types::Chip;
 
-static BACKWARD: Kernels<NormBackward> = Kernels::new();
+static BACKWARD: Kernels<NormBackward> = Kernels::with_plans();
 
 /// Gradients of [`Forward`](super::Forward), whose `x` plus `residual` is `x` here. Shapes and dtypes as there.
 ///
@@ -71,7 +73,7 @@ pub struct NormBackwardArgs<'a> {
     #[tensor(rows, heads, dim = fixed)]
     pub dy: &'a TensorArg,
     /// As forward.
-    #[tensor(heads, dim = fixed)]
+    #[tensor(heads, dim = fixed, constant)]
     pub weight: Option<&'a TensorArg>,
     /// What forward gave.
     #[tensor(rows, heads, one = fixed)]
@@ -106,11 +108,9 @@ impl Kernel for NormBackward {
     }
 
     fn launch(&self, a: &NormBackwardArgs<'_>) -> Launch {
-        let p = &self.rows;
+        let all = launch(&self.rows, [a.x.dim(0), a.x.dim(1)], &[a.weight]);
         let parts = a.dweight.as_ref().or(a.dbias.as_ref()).map(|t| t.dim(0));
-        let launch = p.launch(a.x.dim(0), a.x.dim(1));
-        let [blocks, heads, _] = launch.grid;
-        Launch { grid: [parts.unwrap_or(blocks), heads, 1], ..launch }
+        parts.map_or(all, |blocks| Launch { grid: [blocks, a.x.dim(1), 1], ..all })
     }
 
     fn body(&self, a: NormBackwardParams) {
@@ -249,7 +249,8 @@ impl Operator for Ways {
     };
 }
 
-pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Result<Vec<LaunchOutcome>, LaunchError> {
+/// Launches a call, or does else with it, kernel by kernel.
+pub(crate) fn backward<A: Act>(kind: Kind, call: Backward<'_>, act: &A) -> Result<Vec<A::Done>, LaunchError> {
     let x = view::rows("x", call.x, None)?;
     let dy = view::rows("dy", call.dy, Some(&x))?;
     let mut dx = view::rows("dx", call.dx, Some(&x))?;
@@ -268,7 +269,7 @@ pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Resul
     let sums = columns::Sums { x: &x, dy: &dy, rstd: &rstd, mean: mean.as_ref(), dweight, dbias };
     let rows: Vec<&TensorArg> =
         [Some(&x), Some(&dy), Some(&dx), dresidual_out.as_ref(), dresidual.as_ref()].into_iter().flatten().collect();
-    let plan = choose::<Ways>(&rows, stream.device().chip()).map_err(ArgumentError::from)?;
+    let plan = choose::<Ways>(&rows, act.chip()).map_err(ArgumentError::from)?;
     let fused = !sums.is_empty() && plan.holds && x.dim(2) <= FUSED;
     let parts = match fused {
         true => plan.blocks(x.dim(0)).clamp(1, most_parts(x.dim(2))),
@@ -281,7 +282,7 @@ pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Resul
     let mut all = vec![];
     if let Some(room) = room.as_mut().filter(|_| !fused) {
         // Before `dx` is written: it may lie where `dy` does.
-        all.push(sums.partial(room, stream)?);
+        all.push(sums.partial(room, act)?);
     }
     let [of_weight, of_bias] = match &mut room {
         Some([weight, bias]) if fused => {
@@ -302,9 +303,53 @@ pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Resul
         dbias: of_bias,
         weight_offset: (call.weight_offset != 0.0).then_some(call.weight_offset),
     };
-    all.push(BACKWARD.launch(&args, size(args.x), stream, || Ok(NormBackward { kind, rows: plan }))?);
+    all.push(act.act(&BACKWARD, &args, || Ok(NormBackward { kind, rows: plan }))?);
     if let Some(room) = &room {
-        all.extend(sums.last(room, stream)?);
+        all.extend(sums.last(room, act)?);
     }
     Ok(all)
+}
+
+/// Checks the arguments and compiles the kernels that a call takes for them, in the order that they are launched in.
+///
+/// # Errors
+/// As the call.
+pub fn bind_backward(kind: Kind, call: Backward<'_>, device: &Device) -> Result<Vec<Bound>, LaunchError> {
+    backward(kind, call, device)
+}
+
+/// Measures the plans of a call's kernels, and has calls like it take the fastest in this process, as [`Kernels::tune`]
+/// says. Outputs are written; on an emulated device nothing is run.
+///
+/// # Errors
+/// As the call, or when the device breaks.
+pub fn tune_backward(kind: Kind, call: Backward<'_>, device: &Device) -> Result<Vec<TunedPlan>, LaunchError> {
+    backward(kind, call, &Tuner(device))
+}
+
+/// What each implementation says of the kernel of `dx` on a chip, for rows like `x` and their gradients: the first that
+/// takes it is the one that runs. The other kernels of a call have one implementation each.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take it.
+pub fn backward_candidates(
+    kind: Kind,
+    [x, dy, dx]: [&TensorArg; 3],
+    chip: &Chip,
+) -> Result<Vec<Candidate<NormBackward>>, ArgumentError> {
+    let x = view::rows("x", x, None)?;
+    let (dy, dx) = (view::rows("dy", dy, Some(&x))?, view::rows("dx", dx, Some(&x))?);
+    let all = gate::candidates::<Ways>(&vec![&x, &dy, &dx], chip);
+    Ok(all.into_iter().map(|c| c.map(|rows| NormBackward { kind, rows })).collect())
+}
+
+impl Plans for NormBackward {
+    fn plans(&self) -> Vec<NormBackward> {
+        let plans = self.rows.others(self.rows.dim).filter(|p| p.threads() <= ROOM.threads);
+        plans.map(|rows| NormBackward { kind: self.kind, rows }).collect()
+    }
+
+    fn plan(&self) -> String {
+        self.rows.to_string()
+    }
 }

@@ -1,14 +1,15 @@
 //! Normalisation of rows, with all that goes with it.
 
 use super::{Kind, view};
-use crate::gate::{Implementation, Operator, Refusal, choose};
-use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum1, form, size};
+use crate::act::{Act, TunedPlan, Tuner};
+use crate::gate::{self, Candidate, Implementation, Operator, Refusal, choose};
+use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum1, form, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
-use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, Plans};
 use warpsmith_types::Chip;
 
-static NORM: Kernels<Norm> = Kernels::new();
+static NORM: Kernels<Norm> = Kernels::with_plans();
 
 /// A normalisation of rows. `x`, `y`, `residual` and `residual_out` are (rows, dim) or (rows, heads, dim); `weight` and
 /// `bias` are (dim), or (heads, dim); `rstd` and `mean` are (rows) or (rows, heads), f32. Each tensor has its own dtype of
@@ -68,10 +69,10 @@ pub struct NormArgs<'a> {
     #[tensor(rows, heads, dim = fixed)]
     pub residual: Option<&'a TensorArg>,
     /// Scales each column.
-    #[tensor(heads, dim = fixed)]
+    #[tensor(heads, dim = fixed, constant)]
     pub weight: Option<&'a TensorArg>,
     /// Added to each column.
-    #[tensor(heads, dim = fixed)]
+    #[tensor(heads, dim = fixed, constant)]
     pub bias: Option<&'a TensorArg>,
     /// The output.
     #[tensor(rows, heads, dim = fixed)]
@@ -99,8 +100,7 @@ impl Kernel for Norm {
     }
 
     fn launch(&self, a: &NormArgs<'_>) -> Launch {
-        let p = &self.rows;
-        p.launch(a.x.dim(0), a.x.dim(1))
+        launch(&self.rows, [a.x.dim(0), a.x.dim(1)], &[a.weight, a.bias])
     }
 
     fn body(&self, a: NormParams) {
@@ -190,41 +190,137 @@ impl Operator for Ways {
 }
 
 fn by(way: Form, rows: &[&TensorArg], chip: &Chip) -> Result<RowPlan, Refusal> {
-    form(way, rows, Room { tensors: 1, threads: 512 }, chip)
+    form(way, rows, ROOM, chip)
 }
 
-pub(crate) fn forward(kind: Kind, call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
-    crate::rms_norm::check_eps(call.eps)?;
-    let x = view::rows("x", call.x, None)?;
-    let mut y = view::rows("y", call.y, Some(&x))?;
-    let residual = call.residual.map(|t| view::rows("residual", t, Some(&x))).transpose()?;
-    let mut residual_out = call.residual_out.map(|t| view::rows("residual_out", t, Some(&x))).transpose()?;
-    let weight = call.weight.map(|t| view::vector("weight", t, &x)).transpose()?;
-    let bias = call.bias.map(|t| view::vector("bias", t, &x)).transpose()?;
-    let mut rstd = call.rstd.map(|t| statistic("rstd", t)).transpose()?;
-    let mut mean = call.mean.map(|t| statistic("mean", t)).transpose()?;
-    if mean.is_some() && kind == Kind::Rms {
-        let (expected, got) = ("none: RMS normalisation takes no mean off".into(), "a tensor".into());
-        return Err(ArgumentError::Unexpected { name: "mean", expected, got }.into());
+/// What the body needs.
+const ROOM: Room = Room { tensors: 1, threads: 512 };
+
+/// What a call's tensors are to the kernel.
+struct Views {
+    x: TensorArg,
+    residual: Option<TensorArg>,
+    weight: Option<TensorArg>,
+    bias: Option<TensorArg>,
+    y: TensorArg,
+    residual_out: Option<TensorArg>,
+    rstd: Option<TensorArg>,
+    mean: Option<TensorArg>,
+    eps: f32,
+    weight_offset: f32,
+}
+
+impl Views {
+    fn new(kind: Kind, call: &Forward<'_>) -> Result<Views, ArgumentError> {
+        crate::rms_norm::check_eps(call.eps)?;
+        let x = view::rows("x", call.x, None)?;
+        let mean = call.mean.as_deref().map(|t| statistic("mean", t)).transpose()?;
+        if mean.is_some() && kind == Kind::Rms {
+            let (expected, got) = ("none: RMS normalisation takes no mean off".into(), "a tensor".into());
+            return Err(ArgumentError::Unexpected { name: "mean", expected, got });
+        }
+        let rows = |name, t: Option<&TensorArg>| t.map(|t| view::rows(name, t, Some(&x))).transpose();
+        let vector = |name, t: Option<&TensorArg>| t.map(|t| view::vector(name, t, &x)).transpose();
+        Ok(Views {
+            y: view::rows("y", call.y, Some(&x))?,
+            residual: rows("residual", call.residual)?,
+            residual_out: rows("residual_out", call.residual_out.as_deref())?,
+            weight: vector("weight", call.weight)?,
+            bias: vector("bias", call.bias)?,
+            rstd: call.rstd.as_deref().map(|t| statistic("rstd", t)).transpose()?,
+            mean,
+            eps: call.eps,
+            weight_offset: call.weight_offset,
+            x,
+        })
     }
-    let rows: Vec<TensorArg> =
-        [Some(&x), Some(&y), residual.as_ref(), residual_out.as_ref()].into_iter().flatten().cloned().collect();
-    let args = NormArgs {
-        x: &x,
-        residual: residual.as_ref(),
-        weight: weight.as_ref(),
-        bias: bias.as_ref(),
-        y: &mut y,
-        residual_out: residual_out.as_mut(),
-        rstd: rstd.as_mut(),
-        mean: mean.as_mut(),
-        eps: call.eps,
-        weight_offset: (call.weight_offset != 0.0).then_some(call.weight_offset),
-    };
-    NORM.launch(&args, size(args.x), stream, || {
-        let rows = choose::<Ways>(&rows.iter().collect(), stream.device().chip())?;
-        Ok(Norm { kind, rows })
-    })
+
+    fn args(&mut self) -> NormArgs<'_> {
+        NormArgs {
+            x: &self.x,
+            residual: self.residual.as_ref(),
+            weight: self.weight.as_ref(),
+            bias: self.bias.as_ref(),
+            y: &mut self.y,
+            residual_out: self.residual_out.as_mut(),
+            rstd: self.rstd.as_mut(),
+            mean: self.mean.as_mut(),
+            eps: self.eps,
+            weight_offset: (self.weight_offset != 0.0).then_some(self.weight_offset),
+        }
+    }
+}
+
+impl NormArgs<'_> {
+    fn rows(&self) -> Vec<&TensorArg> {
+        let rows = [Some(self.x), Some(&*self.y), self.residual, self.residual_out.as_deref()];
+        rows.into_iter().flatten().collect()
+    }
+
+    fn plan(&self, kind: Kind, chip: &Chip) -> Result<Norm, ArgumentError> {
+        Ok(Norm { kind, rows: choose::<Ways>(&self.rows(), chip)? })
+    }
+}
+
+impl Plans for Norm {
+    fn plans(&self) -> Vec<Norm> {
+        let plans = self.rows.others(self.rows.dim).filter(|p| p.threads() <= ROOM.threads);
+        plans.map(|rows| Norm { kind: self.kind, rows }).collect()
+    }
+
+    fn plan(&self) -> String {
+        self.rows.to_string()
+    }
+}
+
+/// Launches a call, or does else with it.
+pub(crate) fn forward<A: Act>(kind: Kind, call: &Forward<'_>, act: &A) -> Result<A::Done, LaunchError> {
+    let mut views = Views::new(kind, call)?;
+    let args = views.args();
+    act.act(&NORM, &args, || args.plan(kind, act.chip()))
+}
+
+/// Checks the arguments and compiles the kernel that a call takes for them, without launching it.
+///
+/// # Errors
+/// As the call.
+pub fn bind(kind: Kind, call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
+    forward(kind, &call, device)
+}
+
+/// The same for a kernel of the caller's choice, as [`plan_on`] gives one, with another [`RowPlan`].
+///
+/// # Errors
+/// As the call.
+pub fn bind_plan(kernel: Norm, call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
+    let mut views = Views::new(kernel.kind, &call)?;
+    NORM.bind(kernel, &views.args(), device)
+}
+
+/// Measures the plans for calls like this one, and has those take the fastest in this process, as [`Kernels::tune`] says.
+/// Outputs are written as by the call; on an emulated device nothing is run.
+///
+/// # Errors
+/// As the call, or when the device breaks.
+pub fn tune(kind: Kind, call: Forward<'_>, device: &Device) -> Result<TunedPlan, LaunchError> {
+    forward(kind, &call, &Tuner(device))
+}
+
+/// The kernel that a call takes on a chip, where nothing was tuned.
+///
+/// # Errors
+/// As the call.
+pub fn plan_on(kind: Kind, call: &Forward<'_>, chip: &Chip) -> Result<Norm, ArgumentError> {
+    Views::new(kind, call)?.args().plan(kind, chip)
+}
+
+/// What each implementation says of a call on a chip: the first that takes it is the one that runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take it.
+pub fn candidates(kind: Kind, call: &Forward<'_>, chip: &Chip) -> Result<Vec<Candidate<Norm>>, ArgumentError> {
+    let all = gate::candidates::<Ways>(&Views::new(kind, call)?.args().rows(), chip);
+    Ok(all.into_iter().map(|c| c.map(|rows| Norm { kind, rows })).collect())
 }
 
 /// One f32 number a row.

@@ -1,6 +1,6 @@
 //! The body.
 
-use crate::rows::{RowPlan, Rows, Sum1};
+use crate::rows::{RowPlan, Rows, Sum1, launch};
 use warpsmith_dsl::prelude::*;
 
 /// RMS normalisation of rows of one length.
@@ -25,7 +25,7 @@ pub struct RmsNormArgs<'a> {
     #[tensor(rows, dim = fixed)]
     pub x: &'a TensorArg,
     /// Scales each column.
-    #[tensor(dim = fixed)]
+    #[tensor(dim = fixed, constant)]
     pub weight: Option<&'a TensorArg>,
     /// The output.
     #[tensor(rows, dim = fixed)]
@@ -44,8 +44,7 @@ impl Kernel for RmsNorm {
     }
 
     fn launch(&self, a: &RmsNormArgs<'_>) -> Launch {
-        let p = &self.rows;
-        p.launch(a.x.dim(0), 1)
+        launch(&self.rows, [a.x.dim(0), 1], &[a.weight])
     }
 
     fn body(&self, a: RmsNormParams) {

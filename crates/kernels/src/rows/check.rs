@@ -114,11 +114,6 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
     plan.ok_or(Refusal::RowLength { argument: "x", most, got: dim })
 }
 
-/// A call's size: plans are the same for as many rows up to a factor of two.
-pub(crate) fn size(x: &TensorArg) -> u32 {
-    x.dim(0).checked_ilog2().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! How blocks cover rows: plain data, chosen by a model of the chip.
 
 use std::fmt;
-use warpsmith_dsl::{ArgumentError, Launch, RowGroup, Tv, U32, thread_idx};
+use warpsmith_dsl::{ArgumentError, RowGroup, Tv, U32, thread_idx};
 use warpsmith_types::Chip;
 
 /// The longest row that one block holds in registers, when it holds one tensor.
@@ -322,15 +322,6 @@ impl RowPlan {
             return tiles.min(many) * self.cluster;
         }
         (many + (tiles - many * few).div_ceil(ring.few())) * self.cluster
-    }
-
-    /// A launch for so many rows, of each of `heads`.
-    pub(crate) fn launch(&self, rows: usize, heads: usize) -> Launch {
-        let launch = Launch::grid_3d([self.blocks(rows), heads, 1]).block(self.threads()).cluster(self.cluster);
-        match self.ring {
-            Some(ring) => launch.min_blocks(ring.resident),
-            None => launch,
-        }
     }
 
     /// Registers of a thread, as the model has it: what it holds, and 16 for addresses and sums.

@@ -1,6 +1,6 @@
 //! The body.
 
-use crate::rows::{MaxSum, RowPlan, Rows};
+use crate::rows::{MaxSum, RowPlan, Rows, launch};
 use warpsmith_dsl::prelude::*;
 
 /// Softmax of rows of one length.
@@ -36,8 +36,7 @@ impl Kernel for Softmax {
     }
 
     fn launch(&self, a: &SoftmaxArgs<'_>) -> Launch {
-        let p = &self.rows;
-        p.launch(a.x.dim(0), 1)
+        launch(&self.rows, [a.x.dim(0), 1], &[])
     }
 
     fn body(&self, a: SoftmaxParams) {
