@@ -1,14 +1,16 @@
-//! Fragments from runs of neighbours anywhere in memory: what a thread-value layout does for a tensor's tile, for memory
+//! Copies and fragments of runs of neighbours anywhere in memory: what a thread-value layout does for a tensor's tile, for memory
 //! that is no tensor, as a stage of a ring in shared memory.
 
+use crate::flow::select;
 use crate::frag::{Frag, Stored};
+use crate::machine::ptx;
 use crate::narrow::U8;
 use crate::packed::{BF16x2, F16x2};
 use crate::packing::{repeated, word};
 use crate::part::element;
 use crate::pointer::Pointer;
 use crate::trace::{FragData, Handle, with};
-use crate::value::{Bool, F32};
+use crate::value::{Bool, F32, U32};
 use smallvec::SmallVec;
 use std::panic::Location;
 use warpsmith_ir::{Access, Op, Type};
@@ -59,4 +61,17 @@ impl Frag<Stored> {
         let Some(word) = words.into_iter().reduce(halves) else { return self.f32().max() };
         Frag::<Stored>::new(FragData { dtype, elements: 2, words: vec![word] }).f32().max()
     }
+}
+
+/// Starts to copy 4, 8 or 16 neighbouring bytes from global to shared memory (`cp.async`; 16 go past L1). Both begin at a
+/// multiple of as many. Where they are not `there`, nothing is read and zeros are written.
+#[track_caller]
+pub fn copy_async(to: Pointer<U8>, from: Pointer<U8>, bytes: usize, there: Option<Bool>) {
+    let past_l1 = if bytes == 16 { "cg" } else { "ca" };
+    let copy = ptx(format!("cp.async.{past_l1}.shared.global"));
+    let copy = copy.at_offset(to.address, to.offset).at_offset(from.address, from.offset).number(bytes as i64);
+    match there {
+        Some(there) => copy.arg(select(there, U32::from(bytes), U32::from(0)).h).emit(),
+        None => copy.emit(),
+    };
 }

@@ -282,9 +282,9 @@ impl RowPlan {
         }
     }
 
-    /// Columns that a stage has room for: of a row or a block's part of it, in whole accesses of bulk copies.
+    /// Columns that a stage has room for: all that threads copy, those past the row as zeros.
     pub(crate) fn staged_columns(&self) -> usize {
-        self.tile()[1].min(self.dim).next_multiple_of(16)
+        self.tile()[1]
     }
 
     /// Whether every row, or every block's part of one, has the first `columns`.

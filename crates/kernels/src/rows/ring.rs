@@ -1,18 +1,18 @@
-//! Rows on their way: a ring of stages in shared memory that bulk copies fill ahead of the threads that read them.
+//! Rows on their way: a ring of stages in shared memory that is filled ahead of the threads that read them.
 //!
 //! A block goes over rows in a loop. Its groups of threads, a warp or the whole block, have a ring each, and within it a stage
-//! for the rows that they reduce now and others for rows that are still under way, so that memory is busy while they do.
+//! for the rows that they reduce now and others for rows that are still under way, so that memory is busy while they do. A
+//! thread copies what it reads itself: nobody waits for anybody.
 
 use super::RowPlan;
 use warpsmith_dsl::Stored;
+use warpsmith_dsl::cute::{cp_async_fence, cp_async_wait};
 use warpsmith_dsl::prelude::*;
-use warpsmith_dsl::runs::Run;
+use warpsmith_dsl::runs::{Run, copy_async};
 
 /// The stages of a group, for every tensor that comes by rows.
 pub(crate) struct Ring<'p> {
     plan: &'p RowPlan,
-    /// Of all groups, stage by stage.
-    full: Mbarriers,
     inputs: Vec<Input>,
     /// The block in its row's cluster.
     rank: Dim,
@@ -48,17 +48,12 @@ struct Part {
 impl<'p> Ring<'p> {
     /// For tensors of one shape.
     pub(crate) fn new(plan: &'p RowPlan, stages: usize, inputs: &[&Tensor], rank: Dim) -> Ring<'p> {
-        let full = Mbarriers::new("full", stages * plan.groups());
-        when(thread_idx().x.eq(0), || {
-            full.init(1);
-            fence_barrier_init();
-        });
         let inputs = inputs.iter().map(|t| {
             let row_bytes = plan.staged_columns() * t.dtype().bytes();
             let bytes = row_bytes * plan.rows() * stages * plan.groups();
             Input { rows: (*t).clone(), stages: Shared::aligned("rows", bytes, 128), row_bytes }
         });
-        Ring { plan, full, inputs: inputs.collect(), rank, stages }
+        Ring { plan, inputs: inputs.collect(), rank, stages }
     }
 
     /// The group in its block.
@@ -69,40 +64,64 @@ impl<'p> Ring<'p> {
         }
     }
 
-    /// Starts to copy a tile, of which there may be none any more, into a stage that nobody reads.
-    fn fill(&self, stage: U32, tile: U32, end: U32) {
-        let (plan, lane) = (self.plan, self.plan.lane());
-        let [_, columns] = plan.tile();
-        let rows = match self.inputs.first() {
-            Some(input) => U32::from(input.rows.dim(0)),
-            None => return,
-        };
-        let column = self.rank * columns;
-        let count = match self.rank {
-            Dim::Static(_) => U32::from(plan.dim.min(columns)),
-            rank => (plan.dim - U32::from(rank) * columns).min(columns),
-        };
-        let bytes: usize = self.inputs.iter().map(|input| input.rows.dtype().bytes()).sum();
-        let barrier = self.full.at(stage);
-        let copy = |row: U32, place: Dim| {
-            for input in &self.inputs {
-                let element = input.rows.dtype().bytes();
-                let to = input.stages.at(Dim::from(stage) * (plan.rows() * input.row_bytes) + place * input.row_bytes);
-                let from = bytes_at(&input.rows, (row.into(), column));
-                Bulk::new().load(to, from, count * element, barrier);
-            }
-        };
-        if plan.rows() == 1 {
-            return drop(when(lane.eq(0) & tile.lt(end), || {
-                barrier.arrive_expect(count * bytes);
-                copy(tile, 0.into());
-            }));
+    /// The thread's row in its group's tile.
+    fn row(&self) -> Dim {
+        match self.plan.rows() {
+            1 => Dim::Static(0),
+            _ => (self.plan.lane() / self.plan.group.threads_per_row).into(),
         }
-        let first = tile * plan.rows();
-        let there = select(tile.lt(end), (rows - first).min(plan.rows()), U32::from(0));
-        when(lane.eq(0) & there.gt(0), || barrier.arrive_expect(there * count * bytes));
-        sync_warp();
-        when(lane.lt(there), || copy(first + lane, lane.into()));
+    }
+
+    /// Where the thread's first run of an input is in a stage.
+    fn place(&self, input: &Input, stage: U32) -> Pointer<U8> {
+        let (plan, element) = (self.plan, input.rows.dtype().bytes());
+        let first = self.plan.lane() % plan.group.threads_per_row * plan.tv.vector();
+        let row = Dim::from(stage) * (plan.rows() * input.row_bytes) + self.row() * input.row_bytes;
+        input.stages.at(row + Dim::from(first) * element).assume_aligned(plan.tv.vector() * element)
+    }
+
+    /// The thread's runs, by their column in the block's tile from the first run's on, and whether they are in the row, where
+    /// that is to be asked.
+    fn runs(&self) -> Vec<(usize, Option<Bool>)> {
+        let (plan, across) = (self.plan, self.plan.tv.vector() * self.plan.group.threads_per_row);
+        let first = self.plan.lane() % plan.group.threads_per_row * plan.tv.vector();
+        let runs = (0..plan.tv.values() / plan.tv.vector()).map(|run| {
+            let column = run * across;
+            let inside = (!plan.whole(column + across)).then(|| {
+                let column = first + column;
+                match self.rank {
+                    Dim::Static(_) => column.lt(plan.dim),
+                    rank => (column + U32::from(rank) * plan.tile()[1]).lt(plan.dim),
+                }
+            });
+            (column, inside)
+        });
+        runs.collect()
+    }
+
+    /// Starts to copy the thread's part of a tile, of which there may be none any more, into a stage that it does not read.
+    fn fill(&self, stage: U32, tile: U32, end: U32) {
+        let (plan, runs) = (self.plan, self.runs());
+        let first = self.plan.lane() % plan.group.threads_per_row * plan.tv.vector();
+        let column = self.rank * plan.tile()[1] + Dim::from(first);
+        when(tile.lt(end), || {
+            for input in &self.inputs {
+                let row = Dim::from(tile) * plan.rows() + self.row();
+                let there = (plan.rows() > 1).then(|| U32::from(row).lt(U32::from(input.rows.dim(0))));
+                let (to, from) = (self.place(input, stage), bytes_at(&input.rows, (row, column)));
+                for (column, inside) in &runs {
+                    let offset = column * input.rows.dtype().bytes();
+                    let condition = match (there, *inside) {
+                        (Some(a), Some(b)) => Some(a & b),
+                        (a, b) => a.or(b),
+                    };
+                    let bytes = plan.tv.vector() * input.rows.dtype().bytes();
+                    copy_async(to.offset(offset), from.offset(offset), bytes, condition);
+                }
+            }
+        });
+        // A group of copies a tile, empty ones at the end, keeps the count of those that are waited for right.
+        cp_async_fence();
     }
 
     /// Which of all tiles are the group's: first blocks have most of them in turn, those after them a few neighbours each.
@@ -135,74 +154,44 @@ impl<'p> Ring<'p> {
     pub(crate) fn each(&self, tiles: U32, ready: impl Fn(), body: impl Fn(U32, U32, Stage) -> bool) {
         let (stages, Part { first, step, end }) = (self.stages, self.part(tiles));
         let base = U32::from(self.group() * stages);
-        sync_threads(); // barriers are there
         for stage in 0..stages {
             self.fill(base + stage, first + step * stage, end);
         }
         ready();
-        let (stage, parity) = (var(U32::from(0)), var(U32::from(0)));
+        let stage = var(U32::from(0));
         for tile in range(first, end).step(step) {
             let number = base + stage.get();
-            self.full.at(number).wait(parity.get());
+            cp_async_wait(stages - 1);
             let here = Stage { number, ahead: step * stages, end };
             if !body(tile, tile + step, here) {
-                self.release(tile, here, false);
+                self.release(tile, here);
             }
             let last = (stage.get() + 1).eq(stages);
-            parity.update(|p| select(last, p ^ 1, p));
             stage.update(|s| select(last, U32::from(0), s + 1));
         }
     }
 
-    /// The group has read a stage: the next rows may come. `together` when its threads have met since.
-    pub(crate) fn release(&self, tile: U32, stage: Stage, together: bool) {
-        if !together {
-            match self.plan.group.threads() {
-                ..=32 => sync_warp(),
-                _ => sync_threads(),
-            }
-        }
+    /// The thread has read a stage: the next rows may come.
+    pub(crate) fn release(&self, tile: U32, stage: Stage) {
         self.fill(stage.number, tile + stage.ahead, stage.end);
     }
 
     /// A thread's part of a stage, of input number `which`.
-    pub(crate) fn load(&self, which: usize, tile: U32, stage: Stage, outside: f32) -> Option<Frag<Stored>> {
-        let (plan, input) = (self.plan, self.inputs.get(which)?);
-        let (dtype, vector) = (input.rows.dtype(), plan.tv.vector());
-        let (threads, [_, columns]) = (plan.group.threads_per_row, plan.tile());
-        let (row, first) = (self.plan.lane() / threads, self.plan.lane() % threads * vector);
-        let here = Dim::from(stage.number) * (plan.rows() * input.row_bytes);
-        let mine = match plan.rows() {
-            1 => here,
-            _ => here + Dim::from(row) * input.row_bytes,
-        };
-        let mine = input.stages.at(mine + Dim::from(first) * dtype.bytes()).assume_aligned(vector * dtype.bytes());
-        let there = (plan.rows() > 1).then(|| (tile * plan.rows() + row).lt(U32::from(input.rows.dim(0))));
-        let runs: Vec<Run> = (0..plan.tv.values() / vector)
-            .map(|v| {
-                let column = v * vector * threads;
-                let inside = (!plan.whole(column + vector * threads)).then(|| {
-                    let column = first + column;
-                    match self.rank {
-                        Dim::Static(_) => column.lt(plan.dim),
-                        rank => (column + U32::from(rank) * columns).lt(plan.dim),
-                    }
-                });
-                let condition = match (there, inside) {
-                    (Some(a), Some(b)) => Some(a & b),
-                    (a, b) => a.or(b),
-                };
-                (mine.offset(column * dtype.bytes()), condition)
-            })
-            .collect();
-        Some(Frag::load_runs(dtype, vector, &runs, outside))
+    pub(crate) fn load(&self, which: usize, stage: Stage, outside: f32) -> Option<Frag<Stored>> {
+        let (vector, input) = (self.plan.tv.vector(), self.inputs.get(which)?);
+        let (dtype, mine) = (input.rows.dtype(), self.place(input, stage.number));
+        // What is not there was filled with zeros.
+        let runs = self
+            .runs()
+            .into_iter()
+            .map(|(column, inside)| (mine.offset(column * dtype.bytes()), inside.filter(|_| outside != 0.0)));
+        Some(Frag::load_runs(dtype, vector, &runs.collect::<Vec<Run>>(), outside))
     }
 
     /// One element of a stage; its column is one of this block's.
     pub(crate) fn element(&self, which: usize, stage: Stage, column: U32) -> Option<F32> {
         let (plan, input) = (self.plan, self.inputs.get(which)?);
-        let row = self.plan.lane() / plan.group.threads_per_row;
-        let here = Dim::from(stage.number) * (plan.rows() * input.row_bytes) + Dim::from(row) * input.row_bytes;
+        let here = Dim::from(stage.number) * (plan.rows() * input.row_bytes) + self.row() * input.row_bytes;
         let at = input.stages.at(here + Dim::from(column % plan.tile()[1]) * input.rows.dtype().bytes());
         Some(match input.rows.dtype() {
             DType::BF16 => at.assume_aligned(2).cast::<BF16>().load().f32(),

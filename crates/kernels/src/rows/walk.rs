@@ -154,22 +154,16 @@ impl<'w> Walk<'w> {
         } else {
             part(self.held())
         };
-        let alone = self.plan.group.threads() <= 32 && self.plan.cluster == 1;
-        if self.plan.holds && alone {
-            self.release(false);
+        if self.plan.holds {
+            self.release();
         }
-        let all = self.rows.exchange.reduce::<S>(self.plan, which, mine);
-        if self.plan.holds && !alone {
-            // All have met in the exchange, after they loaded what they hold.
-            self.release(true);
-        }
-        all
+        self.rows.exchange.reduce::<S>(self.plan, which, mine)
     }
 
     /// Lets the next rows come, once.
-    fn release(&self, together: bool) {
+    fn release(&self) {
         if let (Some(ring), Some(stage), false) = (&self.rows.ring, self.stage, self.released.replace(true)) {
-            ring.release(U32::from(self.tile), stage, together);
+            ring.release(U32::from(self.tile), stage);
         }
     }
 
@@ -230,8 +224,7 @@ impl Chunk<'_> {
 
     /// The same as they are stored.
     pub(crate) fn stored(&self, which: usize, outside: f32) -> Frag<Stored> {
-        let staged =
-            self.stage.and_then(|stage| self.rows.ring.as_ref()?.load(which, U32::from(self.tile), stage, outside));
+        let staged = self.stage.and_then(|stage| self.rows.ring.as_ref()?.load(which, stage, outside));
         staged.unwrap_or_else(|| self.of(&self.rows.inputs[which]).load_or(outside))
     }
 
