@@ -33,7 +33,7 @@ const SHAPES: [[usize; 2]; 11] = [
     [8192, 131_072],
     [4096, 262_144],
 ];
-const SETTINGS: Settings = Settings { warm_up: 2, repetitions: 11, cold: true, graph: false };
+const SETTINGS: Settings = Settings { warm_up: 1, repetitions: 7, cold: true, graph: false };
 
 fn main() {
     let device = match Device::cuda(0) {
@@ -200,7 +200,8 @@ fn cell(device: &Device, operator: &str, data: &Data) {
     let copy = copy_time(device, bytes, &SETTINGS).expect("a card that measures").median().as_secs_f64() * 1e6;
     let vector = 16 / data.dtype.bytes();
     let mut times = vec![];
-    let plans = plans(data.dim, vector, held, inputs * data.dtype.bytes(), weights, device.chip());
+    let plans =
+        plans(data.dim, vector, held, inputs * data.dtype.bytes(), weights, operator == "cross_entropy", device.chip());
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     // Compiled side by side: it takes longer than running.
     let bound: Vec<_> = std::thread::scope(|scope| {
@@ -235,14 +236,22 @@ fn cell(device: &Device, operator: &str, data: &Data) {
     }
     println!("{operator} {} {} x {}: copy {copy:.1} us", data.dtype, data.rows, data.dim);
     times.sort_by(|a, b| (a.1 != 0, a.0).partial_cmp(&(b.1 != 0, b.0)).expect("numbers"));
-    for (us, i, plan, registers) in times.into_iter().take(10) {
+    for (us, i, plan, registers) in times.into_iter().take(14) {
         let chosen = if i == 0 { "*" } else { " " };
         println!("  {chosen} {us:8.1} us {:5.3} of copy, {registers:3} registers, {plan}", copy / us);
     }
 }
 
 /// The plan that a call takes, and others.
-fn plans(dim: usize, vector: usize, held: usize, bytes: usize, weights: bool, chip: &Chip) -> Vec<RowPlan> {
+fn plans(
+    dim: usize,
+    vector: usize,
+    held: usize,
+    bytes: usize,
+    weights: bool,
+    reads_once: bool,
+    chip: &Chip,
+) -> Vec<RowPlan> {
     let chosen = RowPlan::in_block(dim, vector, held).or_else(|| RowPlan::in_cluster(dim, vector, held, chip));
     let mut all: Vec<RowPlan> = chosen.into_iter().collect();
     for cluster in [1, 2, 4, 8] {
@@ -278,22 +287,44 @@ fn plans(dim: usize, vector: usize, held: usize, bytes: usize, weights: bool, ch
             if threads > dim.div_ceil(vector * cluster) {
                 continue;
             }
-            for resident in [1, 2, 3, 4, 6, 8, 12, 16] {
+            for resident in [1, 2, 3, 4, 5, 6, 8, 12, 16] {
                 for (holds, keeps) in [(true, true), (true, false), (false, true), (false, false)] {
-                    if keeps && !weights {
+                    for stages in [1, 2, 3, 4, 8] {
+                        if keeps && (!weights || stages == 1) || (stages == 1 && resident > 1 && threads < 32) {
+                            continue;
+                        }
+                        if dim < 4096 && stages != 1 && stages != 8 {
+                            continue;
+                        }
+                        let ring = Ringed { threads, cluster, bytes, holds, keeps, resident, stages };
+                        let Some(plan) = RowPlan::ringed(dim, vector, held, ring, chip) else { continue };
+                        if plan.ring.is_some_and(|r| r.stages != stages) {
+                            continue;
+                        }
+                        // Enough under way, and not too few threads.
+                        let under_way = plan.ring.map_or(0, |r| r.stages * r.groups * resident)
+                            * plan.rows()
+                            * plan.tile()[1].min(dim)
+                            * bytes;
+                        let warps = plan.threads() * resident / 32;
+                        if under_way >= 40 << 10 && warps >= 8 {
+                            all.push(plan);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    if reads_once {
+        for threads in [128, 256, 512, 1024] {
+            for vectors in [2, 4, 8] {
+                for cluster in [1, 2, 4] {
+                    if threads * vectors * vector * cluster > dim {
                         continue;
                     }
-                    let ring = Ringed { threads, cluster, bytes, holds, keeps, resident };
-                    let Some(plan) = RowPlan::ringed(dim, vector, held, ring, chip) else { continue };
-                    // Enough under way, and not too few threads.
-                    let under_way = plan.ring.map_or(0, |r| r.stages * r.groups * resident)
-                        * plan.rows()
-                        * plan.tile()[1].min(dim)
-                        * bytes;
-                    let warps = plan.threads() * resident / 32;
-                    if under_way >= 40 << 10 && warps >= 8 {
-                        all.push(plan);
-                    }
+                    let Ok(tv) = Tv::rows(1, threads, vector, vectors) else { continue };
+                    let group = RowGroup { rows: 1, threads_per_row: threads };
+                    all.push(RowPlan { group, tv, dim, cluster, holds: false, tensors: held, ring: None });
                 }
             }
         }

@@ -16,8 +16,10 @@ fn rings(dim: usize) -> Vec<RowPlan> {
                 if threads < 64 && cluster > 1 {
                     continue;
                 }
-                let ring = Ringed { threads, cluster, bytes: 2, holds, keeps, resident };
-                all.extend(RowPlan::ringed(dim, 8, 1, ring, &Chip::H200));
+                for stages in [1, 3, 8] {
+                    let ring = Ringed { threads, cluster, bytes: 2, holds, keeps, resident, stages };
+                    all.extend(RowPlan::ringed(dim, 8, 1, ring, &Chip::H200));
+                }
             }
         }
     }

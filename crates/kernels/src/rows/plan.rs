@@ -43,7 +43,8 @@ pub struct RowPlan {
 /// How a block goes over rows in a loop, with others under way into shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RingPlan {
-    /// Tiles of rows that a group of threads has, under way or read.
+    /// Tiles of rows that a group of threads has, under way or read. With one, there is no loop: memory has its copies, and
+    /// registers are left to the threads.
     pub stages: usize,
     /// Groups of threads in a block, each with rows of its own.
     pub groups: usize,
@@ -90,9 +91,6 @@ pub(super) const fn most_values(threads: usize) -> usize {
     if threads > MANY_THREADS { 48 } else { 64 }
 }
 
-/// Stages that a ring has at most.
-const MOST_STAGES: usize = 8;
-
 /// What a ring is made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ringed {
@@ -108,6 +106,8 @@ pub struct Ringed {
     pub keeps: bool,
     /// Blocks to a multiprocessor.
     pub resident: usize,
+    /// Stages, if there is room for them.
+    pub stages: usize,
 }
 
 impl RowPlan {
@@ -204,7 +204,7 @@ impl RowPlan {
     /// For rows that come through a ring: `threads_per_row` threads of each of `cluster` blocks share a row, whose inputs have
     /// so many bytes an element together; `None` where shared memory or registers do not hold it.
     pub fn ringed(dim: usize, vector: usize, tensors: usize, ring: Ringed, chip: &Chip) -> Option<RowPlan> {
-        let Ringed { threads, cluster, bytes, holds, keeps, resident } = ring;
+        let Ringed { threads, cluster, bytes, holds, keeps, resident, stages: most } = ring;
         let runs = dim.div_ceil(vector).div_ceil(cluster);
         let vectors = runs.div_ceil(threads);
         let groups = if threads <= 32 { BLOCK / 32 } else { 1 };
@@ -216,7 +216,7 @@ impl RowPlan {
         // Each block keeps 1 KiB for itself on sm_90.
         let room = (chip.shared_per_multiprocessor as usize / resident - 1024).min(chip.shared_per_block as usize);
         let stage = plan.staged_columns() * bytes * rows * groups;
-        let stages = (room.saturating_sub(2048) / stage).min(MOST_STAGES);
+        let stages = (room.saturating_sub(2048) / stage).min(most);
         let most_blocks = chip.multiprocessors as usize * resident;
         // Multiprocessors that are left over in their group hold no cluster.
         let sure = if cluster == 1 { most_blocks } else { most_blocks * 7 / 8 };
@@ -225,7 +225,7 @@ impl RowPlan {
         let kept = if keeps { plan.tv.values() } else { 0 };
         let held = if holds { plan.tv.values() * tensors } else { 0 };
         let registers = (kept + held + 24).min(255) * plan.threads() * resident;
-        let fits = stages >= 2
+        let fits = stages >= most.min(2)
             && plan.threads() <= 1024
             && plan.threads() * resident <= chip.threads_per_multiprocessor as usize
             && registers <= chip.registers_per_multiprocessor as usize
@@ -316,7 +316,7 @@ impl RowPlan {
     /// Blocks for so many rows.
     pub fn blocks(&self, rows: usize) -> usize {
         let tiles = rows.div_ceil(self.rows() * self.groups());
-        let Some(ring) = self.ring else { return tiles * self.cluster };
+        let Some(ring) = self.ring.filter(|ring| ring.stages > 1) else { return tiles * self.cluster };
         let (many, few) = (ring.blocks / self.cluster, ring.share(self.cluster, tiles));
         if few == 0 {
             return tiles.min(many) * self.cluster;
@@ -354,7 +354,7 @@ impl fmt::Display for RowPlan {
             write!(f, ", read twice in {} tiles", self.tiles())?;
         }
         if let Some(RingPlan { stages, groups, resident, keeps, .. }) = self.ring {
-            write!(f, ", {stages} stages")?;
+            write!(f, ", {stages} stage{}", if stages == 1 { "" } else { "s" })?;
             if groups > 1 {
                 write!(f, " for each of {groups} groups")?;
             }

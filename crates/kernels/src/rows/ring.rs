@@ -127,6 +127,10 @@ impl<'p> Ring<'p> {
     /// Which of all tiles are the group's: first blocks have most of them in turn, those after them a few neighbours each.
     fn part(&self, tiles: U32) -> Part {
         let (plan, groups) = (self.plan, self.plan.groups());
+        if self.stages == 1 {
+            let first = block_idx().x / plan.cluster * groups + U32::from(self.group());
+            return Part { first, step: tiles, end: tiles };
+        }
         let Some(ring) = plan.ring else { return Part { first: U32::from(0), step: U32::from(1), end: tiles } };
         let (blocks, block) = (grid_size().x / plan.cluster, block_idx().x / plan.cluster);
         let many = ring.blocks / plan.cluster;
@@ -144,6 +148,11 @@ impl<'p> Ring<'p> {
         }
     }
 
+    /// Whether a block goes over several tiles.
+    pub(crate) fn loops(&self) -> bool {
+        self.stages > 1
+    }
+
     /// The group's first tile, which may be none of so many.
     pub(crate) fn first(&self, tiles: U32) -> U32 {
         self.part(tiles).first
@@ -158,6 +167,15 @@ impl<'p> Ring<'p> {
             self.fill(base + stage, first + step * stage, end);
         }
         ready();
+        if stages == 1 {
+            cp_async_wait(0);
+            let here = Stage { number: base, ahead: end, end };
+            let body = || {
+                let _ = body(first, first, here);
+            };
+            // The last block may have groups without a tile.
+            return if self.plan.groups() == 1 { body() } else { drop(when_uniform(first.lt(end), body)) };
+        }
         let stage = var(U32::from(0));
         for tile in range(first, end).step(step) {
             let number = base + stage.get();

@@ -54,7 +54,7 @@ impl<'p> Rows<'p> {
 
     fn with(plan: &'p RowPlan, inputs: &[&Tensor], reductions: usize, loops: bool) -> Rows<'p> {
         let rank = if plan.cluster == 1 { Dim::Static(0) } else { cluster_rank().into() };
-        let exchange = Exchange::new(plan, reductions, loops || plan.ring.is_some());
+        let exchange = Exchange::new(plan, reductions, loops || plan.ring.is_some_and(|ring| ring.stages > 1));
         let ring = plan.ring.map(|ring| Ring::new(plan, ring.stages, inputs, rank));
         Rows { plan, inputs: inputs.iter().map(|t| (*t).clone()).collect(), exchange, ring, rank, loops }
     }
@@ -81,6 +81,16 @@ impl<'p> Rows<'p> {
         let walk = |tile: Dim, stage| Walk { plan, rows: self, tile, stage, released: Cell::new(false) };
         let tiles = U32::from(first.dim(0).div_ceil(plan.rows()));
         if let Some(ring) = &self.ring {
+            if !ring.loops() {
+                return ring.each(
+                    tiles,
+                    || (),
+                    |tile, _, stage| {
+                        body(&walk(tile.into(), Some(stage)), ahead(mine(tile)));
+                        true
+                    },
+                );
+            }
             let next = var(ahead(mine(ring.first(tiles))));
             ring.each(
                 tiles,
@@ -146,7 +156,8 @@ impl<'w> Walk<'w> {
     pub(crate) fn reduce<S: Statistic>(&self, which: usize, part: impl Fn(Chunk<'w>) -> S::State) -> S::State {
         let mine = if self.plan.is_streamed() {
             let all = var(S::empty());
-            for column in range(self.rows.rank, self.plan.tiles()).step(self.plan.cluster) {
+            // Twice, so that the next tile is under way while one is reduced.
+            for column in range(self.rows.rank, self.plan.tiles()).step(self.plan.cluster).unroll(2) {
                 let next = part(Chunk { column: column.into(), ..self.held() });
                 all.update(|so_far| S::merge(so_far, next));
             }
@@ -162,7 +173,8 @@ impl<'w> Walk<'w> {
 
     /// Lets the next rows come, once.
     fn release(&self) {
-        if let (Some(ring), Some(stage), false) = (&self.rows.ring, self.stage, self.released.replace(true)) {
+        let ring = self.rows.ring.as_ref().filter(|ring| ring.loops());
+        if let (Some(ring), Some(stage), false) = (ring, self.stage, self.released.replace(true)) {
             ring.release(U32::from(self.tile), stage);
         }
     }
