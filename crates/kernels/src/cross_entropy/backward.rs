@@ -4,7 +4,7 @@ use super::gradient::{Gradient, Target};
 use super::{CLASSES, Options, column, plan};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::Candidate;
-use crate::rows::{RowPlan, Sum1, Walk, check, check_vector, launch};
+use crate::rows::{RowPlan, Rows, Sum1, check, check_vector, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Plans, Stream};
@@ -81,21 +81,26 @@ impl Kernel for CrossEntropyBackward {
     fn body(&self, a: CrossEntropyBackwardParams) {
         // Only weights that are smoothed over are summed.
         let sums_weights = a.smoothing.is_some() && a.weight.is_some();
-        let (dim, walk) = (self.rows.dim, Walk::new(&self.rows, usize::from(sums_weights)));
-        let (row, weights) = (walk.row(), a.weight.as_ref());
+        let (dim, weights) = (self.rows.dim, a.weight.as_ref());
+        let rows = Rows::new(&self.rows, &[&a.x], usize::from(sums_weights));
         wait_for_upstream();
-        let x = walk.hold(|c| c.load(&a.x, f32::NEG_INFINITY));
-        let there = row.lt(U32::from(a.x.dim(0)));
-        let [dloss, lse] = [&a.dloss, &a.lse].map(|t| t.at::<F32>((row, 0)).load_if(there, 0.0));
-        let target = Target::load(&a.target, row, a.ignore_index, dim.into());
-        let all = match weights.filter(|_| sums_weights) {
-            Some(w) => walk.reduce::<Sum1>(0, |c| c.load_vector(w).sum()),
-            None => F32::from(dim as f32),
+        let of_row = |row: U32| {
+            let there = row.lt(U32::from(a.x.dim(0)));
+            let [dloss, lse] = [&a.dloss, &a.lse].map(|t| t.at::<F32>((row, 0)).load_if(there, 0.0));
+            (dloss, lse, Target::load(&a.target, row))
         };
-        let gradient = Gradient::new(target.weight(weights), all, lse, dim, a.smoothing, a.z_loss).scaled(dloss);
-        walk.each(|c| {
-            let p = (x(c) - lse).exp();
-            c.store(&a.dx, gradient.of(p, c, &target, weights));
+        rows.run_ahead(of_row, |walk, (dloss, lse, target)| {
+            let x = walk.hold(|c| c.input(0, f32::NEG_INFINITY));
+            let target = Target::new(target, walk.row().lt(U32::from(a.x.dim(0))), a.ignore_index, dim.into());
+            let all = match weights.filter(|_| sums_weights) {
+                Some(w) => walk.reduce::<Sum1>(0, |c| c.load_vector(w).sum()),
+                None => F32::from(dim as f32),
+            };
+            let gradient = Gradient::new(target.weight(weights), all, lse, dim, a.smoothing, a.z_loss).scaled(dloss);
+            walk.each(|c| {
+                let p = (x(c) - lse).exp();
+                c.store(&a.dx, gradient.of(p, c, &target, weights));
+            });
         });
         launch_dependents();
     }

@@ -5,7 +5,7 @@ use super::forward::statistic;
 use super::{Kind, view};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, Implementation, Operator, choose};
-use crate::rows::{Form, Room, RowPlan, Sum2, Walk, form, launch};
+use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum2, Walk, form, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, Plans};
@@ -115,22 +115,38 @@ impl Kernel for NormBackward {
 
     fn body(&self, a: NormBackwardParams) {
         let (p, head) = (&self.rows, block_idx().y);
+        let [x, dy, dx] = [&a.x, &a.dy, &a.dx].map(|t| t.slice(1, head));
+        let of_head = |t: &Option<Tensor>, mode| t.as_ref().map(|t| t.slice(mode, head));
+        let (dresidual_out, dresidual) = (of_head(&a.dresidual_out, 1), of_head(&a.dresidual, 1));
+        let weight = of_head(&a.weight, 0);
+        let alone = a.dweight.is_none() && a.dbias.is_none();
+        let rows = if alone { Rows::new(p, &[&dy, &x], 1) } else { Rows::looping(p, &[&dy, &x], 1) };
         wait_for_upstream();
-        if a.dweight.is_none() && a.dbias.is_none() {
-            self.rows(&a, &Walk::new(p, 1));
-        } else {
-            let zeros = || Frag::filled(p.tv.values(), 0.0);
-            let sums = var((zeros(), zeros()));
-            for block in range(block_idx().x, a.x.dim(0).div_ceil(p.rows())).step(grid_size().x) {
-                if let Some((dweight, dbias)) = self.rows(&a, &Walk::at(p, block)) {
+        let weight = rows.keep(|c| {
+            let w = weight.as_ref().map(|w| c.load_vector(w));
+            w.map(|w| a.weight_offset.map_or(w, |offset| w + offset))
+        });
+        let zeros = || Frag::filled(p.tv.values(), 0.0);
+        let sums = (!alone).then(|| var((zeros(), zeros())));
+        let of_row = |row: U32| {
+            let there = row.lt(U32::from(a.x.dim(0)));
+            let one = |t: &Tensor| t.at::<F32>((row, head, 0)).load_if(there, 0.0);
+            (one(&a.rstd), a.mean.as_ref().map_or(F32::from(0.0), one))
+        };
+        rows.run_ahead(of_row, |walk, (rstd, mean)| {
+            let mean = a.mean.as_ref().map(|_| mean);
+            self.row(walk, rstd, mean, &weight, dresidual_out.as_ref(), [Some(&dx), dresidual.as_ref()], |more| {
+                if let Some(sums) = &sums {
                     let (w, b) = sums.get();
-                    sums.set((w + dweight, b + dbias));
+                    sums.set((w + more.0, b + more.1));
                 }
-            }
+            });
+        });
+        if let Some(sums) = sums {
             let (dweight, dbias) = sums.get();
             for (out, sum) in [(&a.dweight, dweight), (&a.dbias, dbias)] {
                 if let Some(out) = out {
-                    self.store_part(&out.slice(0, block_idx().x).slice(0, head), sum);
+                    self.store_part(&rows, &out.slice(0, block_idx().x).slice(0, head), sum);
                 }
             }
         }
@@ -139,30 +155,25 @@ impl Kernel for NormBackward {
 }
 
 impl NormBackward {
-    /// The gradients of a block's rows; and what they add to those of weight and bias, where the block holds them.
-    fn rows(&self, a: &NormBackwardParams, walk: &Walk<'_>) -> Option<(Frag<F32>, Frag<F32>)> {
-        let (head, dim) = (block_idx().y, self.rows.dim as f32);
-        let of_head = |t: &Option<Tensor>, mode| t.as_ref().map(|t| t.slice(mode, head));
-        let [x, dy, dx] = [&a.x, &a.dy, &a.dx].map(|t| t.slice(1, head));
-        let (dresidual_out, dresidual) = (of_head(&a.dresidual_out, 1), of_head(&a.dresidual, 1));
-        let weight = of_head(&a.weight, 0);
-
-        let (row, there) = (walk.row(), walk.row().lt(U32::from(a.x.dim(0))));
-        let one = |t: &Tensor| t.at::<F32>((row, head, 0)).load_if(there, 0.0);
-        let (rstd, mean) = (one(&a.rstd), a.mean.as_ref().map(one));
+    /// The gradients of a group's rows; `sum` gets what they add to those of weight and bias, where the group holds them.
+    #[allow(clippy::too_many_arguments, reason = "what a row's gradient depends on")]
+    fn row<'w>(
+        &self,
+        walk: &Walk<'w>,
+        rstd: F32,
+        mean: Option<F32>,
+        weight: &impl Fn(Chunk<'w>) -> Option<Frag<F32>>,
+        dresidual_out: Option<&Tensor>,
+        outs: [Option<&Tensor>; 2],
+        sum: impl Fn((Frag<F32>, Frag<F32>)),
+    ) {
+        let dim = self.rows.dim as f32;
         // What lies past the row has no gradient.
-        let held = walk.hold(|c| (c.load(&dy, 0.0), c.load(&x, 0.0)));
+        let held = walk.hold(|c| (c.input(0, 0.0), c.input(1, 0.0)));
         let normal = |c| mean.map_or(held(c).1, |m| held(c).1 - m) * rstd;
         let both = |c| {
             let dy = held(c).0;
-            let g = match &weight {
-                None => dy,
-                Some(w) => {
-                    let w = c.load_vector(w);
-                    dy * a.weight_offset.map_or(w, |offset| w + offset)
-                }
-            };
-            (g, normal(c))
+            (weight(c).map_or(dy, |w| dy * w), normal(c))
         };
         let (projection, shift) = walk.reduce::<Sum2>(0, |c| {
             let (g, normal) = both(c);
@@ -176,36 +187,36 @@ impl NormBackward {
                 d = d - shift;
             }
             d = d * rstd;
-            if let Some(more) = &dresidual_out {
+            if let Some(more) = dresidual_out {
                 d = d + c.load(more, 0.0);
             }
-            for out in [Some(&dx), dresidual.as_ref()].into_iter().flatten() {
+            for out in outs.into_iter().flatten() {
                 c.store(out, d);
             }
         });
-        self.rows.holds.then(|| {
+        if self.rows.holds {
             let (c, dy) = (walk.held(), held(walk.held()).0);
-            (dy * normal(c), dy)
-        })
+            sum((dy * normal(c), dy));
+        }
     }
 
     /// Sums over the rows that a block has side by side, and stores it.
-    fn store_part(&self, out: &Tensor, sum: Frag<F32>) {
+    fn store_part(&self, rows: &Rows<'_>, out: &Tensor, sum: Frag<F32>) {
         let (p, thread) = (&self.rows, thread_idx().x);
-        let walk = Walk::at(p, U32::from(0));
-        let store = |sum: Frag<F32>| walk.held().of_vector(out).store(sum);
-        if p.rows() == 1 {
+        let store = |sum: Frag<F32>| rows.vector(out).store(sum);
+        let side = p.rows() * p.groups();
+        if side == 1 {
             return store(sum);
         }
         let (threads, across) = (p.threads(), p.group.threads_per_row);
-        let slots = Shared::<F32>::new("rows", threads * p.tv.values());
+        let slots = Shared::<F32>::new("sides", threads * p.tv.values());
         for (v, x) in sum.numbers().into_iter().enumerate() {
             slots.set(thread + v * threads, x);
         }
         sync_threads();
         when(thread.lt(across), || {
             let of_row = |v: usize, r: usize| slots.get(thread + (v * threads + r * across));
-            let all = (0..p.tv.values()).map(|v| (1..p.rows()).fold(of_row(v, 0), |sum, r| sum + of_row(v, r)));
+            let all = (0..p.tv.values()).map(|v| (1..side).fold(of_row(v, 0), |sum, r| sum + of_row(v, r)));
             store(Frag::of(&all.collect::<Vec<F32>>()).f32());
         });
     }

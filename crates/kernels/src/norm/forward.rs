@@ -3,7 +3,7 @@
 use super::{Kind, view};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, Implementation, Operator, Refusal, choose};
-use crate::rows::{Chunk, Form, Room, RowPlan, Sum1, Walk, form, launch};
+use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum1, form, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, Plans};
@@ -110,47 +110,55 @@ impl Kernel for Norm {
         let (residual, residual_out) = (of_head(&a.residual, 1), of_head(&a.residual_out, 1));
         let (weight, bias) = (of_head(&a.weight, 0), of_head(&a.bias, 0));
 
-        let walk = Walk::new(&self.rows, if self.kind == Kind::Layer { 2 } else { 1 });
+        let inputs: Vec<&Tensor> = std::iter::once(&x).chain(&residual).collect();
+        let rows = Rows::new(&self.rows, &inputs, if self.kind == Kind::Layer { 2 } else { 1 });
         wait_for_upstream();
-        let h = walk.hold(|c| {
-            let x = c.load(&x, 0.0);
-            residual.as_ref().map_or(x, |r| x + c.load(r, 0.0))
+        let vectors = rows.keep(|c| {
+            let weight = weight.as_ref().map(|w| c.load_vector(w));
+            let weight = weight.map(|w| a.weight_offset.map_or(w, |offset| w + offset));
+            (weight, bias.as_ref().map(|b| c.load_vector(b)))
         });
-        // At once where it is held, so that nothing keeps it in registers longer than its mean does.
-        let store_sum = |c, h| residual_out.iter().for_each(|out| Chunk::store(&c, out, h));
-        if self.rows.holds {
-            walk.each(|c| store_sum(c, h(c)));
-        }
-        let (mean, mean_square) = match self.kind {
-            Kind::Rms => (None, walk.reduce::<Sum1>(0, |c| h(c).square().sum()) / dim),
-            Kind::Layer => {
-                let mean = walk.reduce::<Sum1>(0, |c| h(c).sum()) / dim;
-                // Around the mean itself: a difference of large numbers would lose the variance.
-                (Some(mean), walk.reduce::<Sum1>(1, |c| c.inside(h(c) - mean).square().sum()) / dim)
+        rows.run(|walk| {
+            let h = walk.hold(|c| {
+                let x = c.input(0, 0.0);
+                if residual.is_some() { x + c.input(1, 0.0) } else { x }
+            });
+            // At once where it is held, so that nothing keeps it in registers longer than its mean does.
+            let store_sum = |c, h| residual_out.iter().for_each(|out| Chunk::store(&c, out, h));
+            if self.rows.holds {
+                walk.each(|c| store_sum(c, h(c)));
             }
-        };
-        let rstd = (mean_square + a.eps).rsqrt();
-        walk.each(|c| {
-            let h = h(c);
-            if !self.rows.holds {
-                store_sum(c, h);
-            }
-            let mut out = mean.map_or(h, |m| h - m) * rstd;
-            if let Some(w) = &weight {
-                let w = c.load_vector(w);
-                out = out * a.weight_offset.map_or(w, |offset| w + offset);
-            }
-            if let Some(b) = &bias {
-                out = out + c.load_vector(b);
-            }
-            c.store(&y, out);
-        });
-        when(walk.speaks(a.x.dim(0)), || {
-            for (out, value) in [(&a.rstd, Some(rstd)), (&a.mean, mean)] {
-                if let (Some(out), Some(value)) = (out, value) {
-                    out.at::<F32>((walk.row(), head, 0)).store(value);
+            let (mean, mean_square) = match self.kind {
+                Kind::Rms => (None, walk.reduce::<Sum1>(0, |c| h(c).square().sum()) / dim),
+                Kind::Layer => {
+                    let mean = walk.reduce::<Sum1>(0, |c| h(c).sum()) / dim;
+                    // Around the mean itself: a difference of large numbers would lose the variance.
+                    (Some(mean), walk.reduce::<Sum1>(1, |c| c.inside(h(c) - mean).square().sum()) / dim)
                 }
-            }
+            };
+            let rstd = (mean_square + a.eps).rsqrt();
+            walk.each(|c| {
+                let h = h(c);
+                if !self.rows.holds {
+                    store_sum(c, h);
+                }
+                let mut out = mean.map_or(h, |m| h - m) * rstd;
+                let (weight, bias) = vectors(c);
+                if let Some(w) = weight {
+                    out = out * w;
+                }
+                if let Some(b) = bias {
+                    out = out + b;
+                }
+                c.store(&y, out);
+            });
+            when(walk.speaks(a.x.dim(0)), || {
+                for (out, value) in [(&a.rstd, Some(rstd)), (&a.mean, mean)] {
+                    if let (Some(out), Some(value)) = (out, value) {
+                        out.at::<F32>((walk.row(), head, 0)).store(value);
+                    }
+                }
+            });
         });
         launch_dependents();
     }

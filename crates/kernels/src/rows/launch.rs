@@ -10,5 +10,6 @@ use warpsmith_dsl::{Launch, TensorArg};
 /// than that gains (RMSNorm takes up to a quarter longer when it loads its weight without `.nc`).
 pub(crate) fn launch(plan: &RowPlan, [rows, heads]: [usize; 2], constants: &[Option<&TensorArg>]) -> Launch {
     let launch = Launch::grid_3d([plan.blocks(rows), heads, 1]).block(plan.threads()).cluster(plan.cluster);
+    let launch = Launch { min_blocks: plan.ring.map(|ring| ring.resident), ..launch };
     if constants.iter().flatten().all(|t| t.constant) { launch.pdl() } else { launch }
 }

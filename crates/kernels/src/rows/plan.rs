@@ -1,7 +1,7 @@
 //! How blocks cover rows: plain data, chosen by a model of the chip.
 
 use std::fmt;
-use warpsmith_dsl::{ArgumentError, RowGroup, Tv};
+use warpsmith_dsl::{ArgumentError, RowGroup, Tv, U32, thread_idx};
 use warpsmith_types::Chip;
 
 /// The longest row that one block holds in registers, when it holds one tensor.
@@ -36,6 +36,42 @@ pub struct RowPlan {
     pub holds: bool,
     /// How many row tensors the kernel holds at once.
     pub tensors: usize,
+    /// How rows come ahead of the threads that read them, where blocks go over several.
+    pub ring: Option<RingPlan>,
+}
+
+/// How a block goes over rows in a loop, with others under way into shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RingPlan {
+    /// Tiles of rows that a group of threads has, under way or read. With one, there is no loop: memory has its copies, and
+    /// registers are left to the threads.
+    pub stages: usize,
+    /// Groups of threads in a block, each with rows of its own.
+    pub groups: usize,
+    /// Blocks that a multiprocessor holds.
+    pub resident: usize,
+    /// Blocks that go over most of the rows; clusters of them are sure to run at once.
+    pub blocks: usize,
+    /// Blocks that the chip holds, were it not for how its multiprocessors are grouped.
+    pub most_blocks: usize,
+    /// Whether what goes with every row stays in registers.
+    pub keeps: bool,
+}
+
+impl RingPlan {
+    /// Tiles that each of the first blocks, or clusters of so many, goes over: seven eighths of all, together. The rest is
+    /// for whoever is done first, a few at a time, since multiprocessors that share a way to memory with more others are
+    /// slower. None where there are few.
+    pub(crate) fn share(&self, cluster: usize, tiles: usize) -> usize {
+        let most = (self.most_blocks / cluster).max(1);
+        let share = tiles * 7 / (8 * most);
+        if share < 2 * self.stages { 0 } else { share }
+    }
+
+    /// Tiles that each of the other blocks goes over.
+    pub(crate) fn few(&self) -> usize {
+        2 * self.stages
+    }
 }
 
 /// Threads in a block of short rows.
@@ -53,6 +89,25 @@ const STREAMED: usize = 4;
 /// needs 16 at least for itself.
 pub(super) const fn most_values(threads: usize) -> usize {
     if threads > MANY_THREADS { 48 } else { 64 }
+}
+
+/// What a ring is made by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ringed {
+    /// Threads to a row, in each block of its cluster.
+    pub threads: usize,
+    /// Blocks that share a row.
+    pub cluster: usize,
+    /// Of an element of all inputs together.
+    pub bytes: usize,
+    /// Whether registers hold a row between its reductions; if not, it is read again from shared memory.
+    pub holds: bool,
+    /// Whether registers keep what goes with every row.
+    pub keeps: bool,
+    /// Blocks to a multiprocessor.
+    pub resident: usize,
+    /// Stages, if there is room for them.
+    pub stages: usize,
 }
 
 impl RowPlan {
@@ -95,7 +150,15 @@ impl RowPlan {
         let rows = if threads_per_row.is_power_of_two() { (BLOCK / threads_per_row).max(1) } else { 1 };
         let group = RowGroup { rows, threads_per_row };
         let tv = Tv::rows(rows, threads_per_row, vector, vectors).ok()?;
-        (dim > 0 && dim.is_multiple_of(vector)).then_some(RowPlan { group, tv, dim, cluster, holds, tensors })
+        (dim > 0 && dim.is_multiple_of(vector)).then_some(RowPlan {
+            group,
+            tv,
+            dim,
+            cluster,
+            holds,
+            tensors,
+            ring: None,
+        })
     }
 
     /// For rows of which one block holds `tensors` at once; `None` where its registers do not.
@@ -138,6 +201,39 @@ impl RowPlan {
         RowPlan::made(dim, vector, threads, STREAMED, cluster, false, 1)
     }
 
+    /// For rows that come through a ring: `threads_per_row` threads of each of `cluster` blocks share a row, whose inputs have
+    /// so many bytes an element together; `None` where shared memory or registers do not hold it.
+    pub fn ringed(dim: usize, vector: usize, tensors: usize, ring: Ringed, chip: &Chip) -> Option<RowPlan> {
+        let Ringed { threads, cluster, bytes, holds, keeps, resident, stages: most } = ring;
+        let runs = dim.div_ceil(vector).div_ceil(cluster);
+        let vectors = runs.div_ceil(threads);
+        let groups = if threads <= 32 { BLOCK / 32 } else { 1 };
+        let rows = (32 / threads).max(1);
+        let tv = Tv::rows(rows, threads, vector, vectors).ok()?;
+        let group = RowGroup { rows, threads_per_row: threads };
+        let ring = RingPlan { stages: 0, groups, resident, blocks: 0, most_blocks: 0, keeps };
+        let plan = RowPlan { group, tv, dim, cluster, holds, tensors, ring: Some(ring) };
+        // Each block keeps 1 KiB for itself on sm_90.
+        let room = (chip.shared_per_multiprocessor as usize / resident - 1024).min(chip.shared_per_block as usize);
+        let stage = plan.staged_columns() * bytes * rows * groups;
+        let stages = (room.saturating_sub(2048) / stage).min(most);
+        let most_blocks = chip.multiprocessors as usize * resident;
+        // Multiprocessors that are left over in their group hold no cluster.
+        let sure = if cluster == 1 { most_blocks } else { most_blocks * 7 / 8 };
+        let blocks = (sure / cluster).max(1) * cluster;
+        let no_block_is_empty = (cluster - 1) * plan.tile()[1] < dim;
+        let kept = if keeps { plan.tv.values() } else { 0 };
+        let held = if holds { plan.tv.values() * tensors } else { 0 };
+        let registers = (kept + held + 24).min(255) * plan.threads() * resident;
+        let fits = stages >= most.min(2)
+            && plan.threads() <= 1024
+            && plan.threads() * resident <= chip.threads_per_multiprocessor as usize
+            && registers <= chip.registers_per_multiprocessor as usize
+            && (kept + held) <= 160;
+        let ring = RingPlan { stages, blocks, most_blocks, ..ring };
+        (fits && no_block_is_empty && dim.is_multiple_of(vector)).then_some(RowPlan { ring: Some(ring), ..plan })
+    }
+
     /// This plan, and those with other numbers of threads or blocks that may be faster for rows of `dim` elements: a
     /// thread has one access at least, and what it holds fits its registers.
     pub fn others(&self, dim: usize) -> impl Iterator<Item = RowPlan> {
@@ -165,7 +261,36 @@ impl RowPlan {
 
     /// Threads in a block.
     pub fn threads(&self) -> usize {
-        self.group.threads()
+        self.group.threads() * self.groups()
+    }
+
+    /// Groups of threads in a block that go over rows of their own.
+    pub fn groups(&self) -> usize {
+        self.ring.map_or(1, |ring| ring.groups)
+    }
+
+    /// Whether rows are read as often as they are asked for.
+    pub fn is_streamed(&self) -> bool {
+        !self.holds && self.ring.is_none()
+    }
+
+    /// The thread in its group.
+    pub(crate) fn lane(&self) -> U32 {
+        match self.groups() {
+            1 => thread_idx().x,
+            _ => thread_idx().x % self.group.threads(),
+        }
+    }
+
+    /// Columns that a stage has room for: all that threads copy, those past the row as zeros.
+    pub(crate) fn staged_columns(&self) -> usize {
+        self.tile()[1]
+    }
+
+    /// Whether every row, or every block's part of one, has the first `columns`.
+    pub(crate) fn whole(&self, columns: usize) -> bool {
+        let last = self.dim - (self.cluster - 1) * self.tile()[1];
+        columns <= last
     }
 
     /// Rows and columns of a block's tile.
@@ -190,7 +315,13 @@ impl RowPlan {
 
     /// Blocks for so many rows.
     pub fn blocks(&self, rows: usize) -> usize {
-        rows.div_ceil(self.rows()) * self.cluster
+        let tiles = rows.div_ceil(self.rows() * self.groups());
+        let Some(ring) = self.ring.filter(|ring| ring.stages > 1) else { return tiles * self.cluster };
+        let (many, few) = (ring.blocks / self.cluster, ring.share(self.cluster, tiles));
+        if few == 0 {
+            return tiles.min(many) * self.cluster;
+        }
+        (many + (tiles - many * few).div_ceil(ring.few())) * self.cluster
     }
 
     /// Registers of a thread, as the model has it: what it holds, and 16 for addresses and sums.
@@ -219,8 +350,21 @@ impl fmt::Display for RowPlan {
         if self.cluster > 1 {
             write!(f, ", {} blocks a row", self.cluster)?;
         }
-        if !self.holds {
+        if self.is_streamed() {
             write!(f, ", read twice in {} tiles", self.tiles())?;
+        }
+        if let Some(RingPlan { stages, groups, resident, keeps, .. }) = self.ring {
+            write!(f, ", {stages} stage{}", if stages == 1 { "" } else { "s" })?;
+            if groups > 1 {
+                write!(f, " for each of {groups} groups")?;
+            }
+            write!(f, ", {resident} blocks a multiprocessor")?;
+            if !self.holds {
+                f.write_str(", read again from shared memory")?;
+            }
+            if keeps {
+                f.write_str(", vectors kept")?;
+            }
         }
         Ok(())
     }

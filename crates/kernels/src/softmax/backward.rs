@@ -2,7 +2,7 @@
 
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, Implementation, Operator, choose};
-use crate::rows::{Form, Room, RowPlan, Sum1, Walk, check, form, launch};
+use crate::rows::{Form, Room, RowPlan, Rows, Sum1, check, form, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Plans, Stream};
@@ -43,16 +43,18 @@ impl Kernel for SoftmaxBackward {
     }
 
     fn body(&self, a: SoftmaxBackwardParams) {
-        let walk = Walk::new(&self.rows, 1);
+        let rows = Rows::new(&self.rows, &[&a.dy, &a.y], 1);
         wait_for_upstream();
-        let both = walk.hold(|c| (c.load(&a.dy, 0.0), c.load(&a.y, 0.0)));
-        let dot = walk.reduce::<Sum1>(0, |c| {
-            let (dy, y) = both(c);
-            (dy * y).sum()
-        });
-        walk.each(|c| {
-            let (dy, y) = both(c);
-            c.store(&a.dx, y * (dy - dot));
+        rows.run(|walk| {
+            let both = walk.hold(|c| (c.input(0, 0.0), c.input(1, 0.0)));
+            let dot = walk.reduce::<Sum1>(0, |c| {
+                let (dy, y) = both(c);
+                (dy * y).sum()
+            });
+            walk.each(|c| {
+                let (dy, y) = both(c);
+                c.store(&a.dx, y * (dy - dot));
+            });
         });
         launch_dependents();
     }
