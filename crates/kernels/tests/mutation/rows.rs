@@ -6,7 +6,7 @@ use warpsmith::compare::encode;
 use warpsmith::cross_entropy::{self, Options};
 use warpsmith::norm::{self, Kind, Norm};
 use warpsmith::random::Random;
-use warpsmith::rows::RowPlan;
+use warpsmith::rows::{RingPlan, Ringed, RowPlan};
 use warpsmith::{layer_norm, softmax};
 use warpsmith_dsl::{DType, TensorArg};
 use warpsmith_runtime::{Bound, Device, Jit, Tensor};
@@ -60,6 +60,25 @@ pub fn clusters() -> Vec<Subject> {
         })
     };
     shared_rows().into_iter().map(softmax).chain(shared_rows().into_iter().map(layer_norm)).collect()
+}
+
+/// Softmax by blocks that go over several rows in a loop, with others under way: groups of a warp and of a block, and blocks
+/// that share rows.
+pub fn rings() -> Vec<Subject> {
+    let of = |(rows, dim, threads, cluster, holds): (usize, usize, usize, usize, bool)| {
+        let name = format!("softmax {rows} × {dim} through rings, {threads} threads, {cluster} blocks");
+        Subject::new(name, move |device, ptx| {
+            let (x, first, _from) = written(device, "x", DType::BF16, [rows, dim]);
+            let mut y = zeros(device, "y", DType::BF16, &[rows, dim]);
+            let ring = Ringed { threads, cluster, bytes: 2, holds, keeps: true, resident: 1, stages: 2 };
+            let mut plan = RowPlan::ringed(dim, 8, 1, ring, &Chip::H200).unwrap();
+            plan.ring = plan.ring.map(|ring| RingPlan { blocks: cluster, most_blocks: cluster, ..ring });
+            let kernel = softmax::Softmax { rows: plan, ..softmax::plan(x.arg(), y.arg()).unwrap() };
+            let bound = softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device).unwrap();
+            Ran::after(&[&first], &bound, device, ptx, &[&y])
+        })
+    };
+    [(40, 64, 32, 1, true), (9, 1000, 128, 1, false), (9, 2000, 128, 2, true)].into_iter().map(of).collect()
 }
 
 /// Layer normalisation of rows that a part of a warp, a warp, and a few hold.
