@@ -148,7 +148,8 @@ fn bad_input_is_named_in_one_line() {
     refused(&["run", "sofmax", "--random", "1x1"], "there is no operator `sofmax`; did you mean `softmax`?");
     refused(
         &["run", "attention", "--random", "1x1"],
-        "there is no operator `attention`; there are softmax, rms_norm, gemm",
+        "there is no operator `attention`; there are softmax, rms_norm, layer_norm, cross_entropy, softmax_backward, \
+         rms_norm_backward, layer_norm_backward, cross_entropy_backward, gemm",
     );
     refused(
         &["run", "softmax", "--input", "no/such.npy"],

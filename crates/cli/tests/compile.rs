@@ -45,7 +45,10 @@ fn mistakes_are_named() {
     let list = scratch("bad.txt");
     std::fs::write(&list, "softmax dtype=bf16 dim=8\nattention\n").unwrap();
     let list = list.to_str().unwrap();
-    let expected = format!("{list}: line 2: there is no operator `attention`; there are softmax, rms_norm, gemm");
+    let expected = format!(
+        "{list}: line 2: there is no operator `attention`; there are softmax, rms_norm, layer_norm, cross_entropy, \
+         softmax_backward, rms_norm_backward, layer_norm_backward, cross_entropy_backward, gemm"
+    );
     refused(&["compile", "--list", list, "-o", path], &expected);
     refused(&["compile", "# nothing", "-o", path], "the list is empty; a line is like `softmax dtype=bf16 dim=4096`");
     let line = "gemm dtype=bf16 m=64 n=64 k=64";

@@ -15,7 +15,7 @@ fn the_kernel_of_a_call_is_shown() {
         "registers: taken\n",
         "kernel     softmax_bf16_4096\n",
         "plan       256 threads and 1 row a block, 256 threads a row, 2 × 8 elements a thread\n",
-        "launch     32768 blocks of 256 threads\n",
+        "launch     32768 blocks of 256 threads, with PDL\n",
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }

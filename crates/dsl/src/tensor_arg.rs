@@ -41,10 +41,10 @@ impl TensorArg {
     /// A launch with PDL is under way from where every block of the launch before has said `griddepcontrol.launch_dependents`
     /// or has ended, though it waits for that launch's writes (PTX ISA, `griddepcontrol`). `ld.global.nc` is outside of
     /// PTX's memory model, and asks for memory that is only read for as long as the kernel runs: what is cached may be from
-    /// before, whatever was waited for. So nothing may write the tensor that the launch overlaps, which is the launch
-    /// before, those that one overlaps in turn, and those on other streams that no event orders. Right are writers behind
-    /// which comes a launch without PDL, a copy, an event or a wait of the host; and a launch that never says
-    /// `launch_dependents`, as PyTorch's do not, since the next starts when all of its blocks have ended.
+    /// before, whatever was waited for. So no launch that it overlaps may write the tensor: not the launch before, not one
+    /// that this overlaps in turn, none on another stream that no event orders. Right are writers behind which comes a launch
+    /// without PDL, a copy, an event or a wait of the host. Kernels of the library load what is constant after their wait
+    /// all the same.
     ///
     /// Not for training: where an optimiser's kernel writes a weight and the next launch reads it, leave it unpromised. On an
     /// emulated device a write that overlaps is reported.

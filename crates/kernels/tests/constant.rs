@@ -71,8 +71,8 @@ impl Data {
 fn right((outcome, y): (LaunchOutcome, Vec<f64>)) {
     assert!(outcome.findings.is_empty(), "{}", outcome.findings[0]);
     let rows = |seed: usize| Random::new(seed as u64).normals(seed * DIM, 1.0);
-    let weight = softmax::reference::softmax(&rows(1).iter().map(|v| f64::from(*v)).collect::<Vec<_>>());
-    let x: Vec<f64> = rows(ROWS).iter().map(|v| f64::from(*v)).collect();
+    let weight = softmax::reference::softmax(&rows(1));
+    let x = rows(ROWS);
     for (x, y) in x.chunks(DIM).zip(y.chunks(DIM)) {
         let expected = rms_norm::reference::rms_norm(x, Some(&weight), 1e-6);
         assert!(expected.iter().zip(y).all(|(e, y)| (e - y).abs() <= 1e-5 * e.abs() + 1e-9));

@@ -105,6 +105,18 @@ pub fn cross_entropy(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome
 
 /// Launches a call, or does else with it.
 pub(crate) fn forward<A: Act>(call: Forward<'_>, act: &A) -> Result<A::Done, LaunchError> {
+    with_args(call, |args, separate| {
+        act.act(&CROSS_ENTROPY, args, || {
+            Ok(CrossEntropy { separate, rows: plan::rows(&rows(args.x, args.dx.as_deref()), act.chip())? })
+        })
+    })
+}
+
+/// Does something with a call's arguments as the kernel takes them.
+fn with_args<R>(
+    call: Forward<'_>,
+    f: impl FnOnce(&CrossEntropyArgs<'_>, Separate) -> Result<R, LaunchError>,
+) -> Result<R, LaunchError> {
     let separate = call.check()?;
     let Forward { x, weight, dx, options, .. } = call;
     let target = column("target", call.target, &CLASSES)?;
@@ -126,9 +138,7 @@ pub(crate) fn forward<A: Act>(call: Forward<'_>, act: &A) -> Result<A::Done, Lau
         smoothing: options.smoothing(),
         z_loss: options.z_loss(),
     };
-    act.act(&CROSS_ENTROPY, &args, || {
-        Ok(CrossEntropy { separate, rows: plan::rows(&rows(args.x, args.dx.as_deref()), act.chip())? })
-    })
+    f(&args, separate)
 }
 
 /// The rows that a plan is for.
@@ -143,6 +153,15 @@ fn rows<'a>(x: &'a TensorArg, dx: Option<&'a TensorArg>) -> Vec<&'a TensorArg> {
 /// As [`cross_entropy`](cross_entropy()).
 pub fn bind(call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
     forward(call, device)
+}
+
+/// The same for a kernel of the caller's choice, as [`candidates`] gives them, with another
+/// [`RowPlan`](crate::rows::RowPlan).
+///
+/// # Errors
+/// As [`cross_entropy`](cross_entropy()).
+pub fn bind_plan(kernel: CrossEntropy, call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
+    with_args(call, |args, _| CROSS_ENTROPY.bind(kernel, args, device))
 }
 
 /// Measures the plans for calls like this one, and has [`cross_entropy`](cross_entropy()) take the fastest for them in

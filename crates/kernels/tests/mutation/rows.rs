@@ -6,10 +6,10 @@ use warpsmith::compare::encode;
 use warpsmith::cross_entropy::{self, Options};
 use warpsmith::norm::{self, Kind, Norm};
 use warpsmith::random::Random;
-use warpsmith::rows::RowPlan;
+use warpsmith::rows::{RingPlan, Ringed, RowPlan};
 use warpsmith::{layer_norm, softmax};
-use warpsmith_dsl::prelude::*;
-use warpsmith_runtime::{Bound, Device, Tensor};
+use warpsmith_dsl::{DType, TensorArg};
+use warpsmith_runtime::{Bound, Device, Jit, Tensor};
 use warpsmith_types::Chip;
 
 fn vector(device: &Device, name: &str, dim: usize) -> Tensor {
@@ -37,7 +37,7 @@ fn shared_rows() -> [RowPlan; 3] {
 pub fn clusters() -> Vec<Subject> {
     let rows = 2;
     let softmax = |plan: RowPlan| {
-        Subject::new(format!("softmax of {plan}"), move |device, ptx| {
+        Subject::new(format!("softmax {} over {} blocks", plan.dim, plan.cluster), move |device, ptx| {
             let (x, first, _from) = written(device, "x", DType::BF16, [rows, plan.dim]);
             let mut y = zeros(device, "y", DType::BF16, &[rows, plan.dim]);
             let kernel = softmax::Softmax { rows: plan.clone(), ..softmax::plan(x.arg(), y.arg()).unwrap() };
@@ -46,7 +46,7 @@ pub fn clusters() -> Vec<Subject> {
         })
     };
     let layer_norm = |plan: RowPlan| {
-        Subject::new(format!("layer_norm of {plan}"), move |device, ptx| {
+        Subject::new(format!("layer_norm {} over {} blocks", plan.dim, plan.cluster), move |device, ptx| {
             let (x, first, _from) = written(device, "x", DType::BF16, [rows, plan.dim]);
             let mut y = zeros(device, "y", DType::BF16, &[rows, plan.dim]);
             let (weight, bias) = (vector(device, "weight", plan.dim), vector(device, "bias", plan.dim));
@@ -60,6 +60,25 @@ pub fn clusters() -> Vec<Subject> {
         })
     };
     shared_rows().into_iter().map(softmax).chain(shared_rows().into_iter().map(layer_norm)).collect()
+}
+
+/// Softmax by blocks that go over several rows in a loop, with others under way: groups of a warp and of a block, and blocks
+/// that share rows.
+pub fn rings() -> Vec<Subject> {
+    let of = |(rows, dim, threads, cluster, holds): (usize, usize, usize, usize, bool)| {
+        let name = format!("softmax {rows} × {dim} through rings, {threads} threads, {cluster} blocks");
+        Subject::new(name, move |device, ptx| {
+            let (x, first, _from) = written(device, "x", DType::BF16, [rows, dim]);
+            let mut y = zeros(device, "y", DType::BF16, &[rows, dim]);
+            let ring = Ringed { threads, cluster, bytes: 2, holds, keeps: true, resident: 1, stages: 2 };
+            let mut plan = RowPlan::ringed(dim, 8, 1, ring, &Chip::H200).unwrap();
+            plan.ring = plan.ring.map(|ring| RingPlan { blocks: cluster, most_blocks: cluster, ..ring });
+            let kernel = softmax::Softmax { rows: plan, ..softmax::plan(x.arg(), y.arg()).unwrap() };
+            let bound = softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device).unwrap();
+            Ran::after(&[&first], &bound, device, ptx, &[&y])
+        })
+    };
+    [(40, 64, 32, 1, true), (9, 1000, 128, 1, false), (9, 2000, 128, 2, true)].into_iter().map(of).collect()
 }
 
 /// Layer normalisation of rows that a part of a warp, a warp, and a few hold.
@@ -119,7 +138,44 @@ pub fn norm_gradients() -> Vec<Subject> {
             Ran::after(&before, &all[launch], device, ptx, written)
         })
     };
-    [(500, 0), (20, 0), (500, 2), (8200, 0), (8200, 1)].into_iter().map(of).collect()
+    [(20, 0), (500, 2), (8200, 0), (8200, 1)].into_iter().map(of).chain([one_block()]).collect()
+}
+
+/// Gradients of several rows by one block, one after the other.
+fn one_block() -> Subject {
+    let (rows, dim) = (3, 500);
+    Subject::new("layer_norm's gradients by one block", move |device, ptx| {
+        let (dy, first, _from) = written(device, "dy", DType::F32, [rows, dim]);
+        let x = normals(device, "x", DType::F32, [rows, dim]);
+        let dx = zeros(device, "dx", DType::F32, &[rows, dim]);
+        let [rstd, mean] = ["rstd", "mean"].map(|name| vector(device, name, rows));
+        let [dweight, dbias] = ["dweight", "dbias"].map(|name| zeros(device, name, DType::F32, &[1, dim]));
+        // With a mode for heads, of which there is one.
+        let view = |t: &Tensor, [rows, dim]: [usize; 2]| TensorArg {
+            shape: vec![rows, 1, dim],
+            strides: vec![dim, dim, 1],
+            ..t.arg().clone()
+        };
+        let all = norm::backward_candidates(Kind::Layer, [x.arg(), dy.arg(), dx.arg()], &Chip::H200).unwrap();
+        let kernel = all.into_iter().find_map(|c| c.verdict.ok()).unwrap();
+        let [mut gradient, mut of_weight, mut of_bias] =
+            [view(&dx, [rows, dim]), view(&dweight, [1, dim]), view(&dbias, [1, dim])];
+        let args = norm::NormBackwardArgs {
+            x: &view(&x, [rows, dim]),
+            dy: &view(&dy, [rows, dim]),
+            weight: None,
+            rstd: &view(&rstd, [rows, 1]),
+            mean: Some(&view(&mean, [rows, 1])),
+            dresidual_out: None,
+            dx: &mut gradient,
+            dresidual: None,
+            dweight: Some(&mut of_weight),
+            dbias: Some(&mut of_bias),
+            weight_offset: None,
+        };
+        let bound = Jit::new(kernel).bind(&args, device).unwrap();
+        Ran::after(&[&first], &bound, device, ptx, &[&dx, &dweight, &dbias])
+    })
 }
 
 /// Cross-entropy with all that it gives, its gradient, and that of softmax.
