@@ -29,14 +29,16 @@ def leaves(*tensors):
     return first, [None if t is None else t.detach().double().requires_grad_() for t in tensors]
 
 
-def close(got, want, scale=1.0):
-    """Whether a tensor is its reference's, within what its dtype allows."""
-    tolerance = TOLERANCE[got.dtype] * scale
+def close(got, want, scale=1.0, made_of=()):
+    """Whether a tensor is its reference's, within what its dtype allows, and those of what it was made of."""
+    tolerance = max(TOLERANCE[dtype] for dtype in (got.dtype, *made_of)) * scale
     torch.testing.assert_close(got.double(), want.detach(), atol=tolerance, rtol=tolerance)
 
 
 def same_gradients(ours, theirs, scale=1.0):
+    """Whether the gradients of all leaves are those of the reference's, and of the leaves' dtypes."""
+    made_of = [mine.dtype for mine in ours if mine is not None]
     for mine, other in zip(ours, theirs):
-        if mine is not None:
+        if mine is not None and other.grad is not None:
             assert mine.grad.dtype == mine.dtype and mine.grad.shape == mine.shape
-            close(mine.grad, other.grad, scale)
+            close(mine.grad, other.grad, scale, made_of)

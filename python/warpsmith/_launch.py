@@ -20,7 +20,10 @@ else:
 
 
 def _dense_rows(x):
-    return x if x.stride(-1) == 1 or x.shape[-1] == 1 else x.contiguous()
+    if x.stride(-1) == 1 or x.shape[-1] == 1:
+        return x
+    # Nothing is dense already, with whatever strides.
+    return x.contiguous() if x.numel() else x.new_empty(x.shape)
 
 
 def _like(x, dtype=None):

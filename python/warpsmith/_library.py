@@ -14,15 +14,13 @@ _library = Library("warpsmith", "DEF")
 ops = torch.ops.warpsmith
 Tensor = torch.Tensor
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_transform = torch._C._functorch.peek_interpreter_stack
 
 
 def is_plain(x):
     """Whether this is a tensor with memory and nothing watches or transforms what is done with it."""
-    return (
-        type(x) in _PLAIN
-        and not torch._C._len_torch_dispatch_stack()
-        and torch._C._functorch.peek_interpreter_stack() is None
-    )
+    return type(x) in _PLAIN and not _dispatch_modes() and _transform() is None
 
 
 def _define(schema, implementation, fake):
@@ -164,8 +162,13 @@ class Norm(torch.autograd.Function):
         )
 
 
-def _requires_grad(*tensors):
-    return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+def requires_grad(*tensors):
+    """Whether a gradient of any of them is wanted."""
+    if torch.is_grad_enabled():
+        for t in tensors:
+            if t is not None and t.requires_grad:
+                return True
+    return False
 
 
 def _norm_operators(kind, name, eps):
@@ -178,7 +181,7 @@ def _norm_operators(kind, name, eps):
         return x.new_empty(x.shape, dtype=out_dtype or x.dtype)
 
     def plain_autograd(x, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None):
-        if _requires_grad(x, weight, bias):
+        if requires_grad(x, weight, bias):
             return Norm.apply(kind, x, weight, bias, None, eps, weight_offset, out_dtype, None)[0]
         if is_plain(x):
             return plain(x, weight, bias, eps, weight_offset, out_dtype)
@@ -204,7 +207,7 @@ def _norm_operators(kind, name, eps):
         x, residual, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None, residual_dtype=None
     ):
         residual_dtype = residual_dtype or residual.dtype
-        if _requires_grad(x, residual, weight, bias):
+        if requires_grad(x, residual, weight, bias):
             return Norm.apply(kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype)
         if is_plain(x):
             return residual_(x, residual, weight, bias, eps, weight_offset, out_dtype, residual_dtype)
@@ -252,7 +255,7 @@ class Softmax(torch.autograd.Function):
 
 
 def _softmax_autograd(x):
-    if _requires_grad(x):
+    if requires_grad(x):
         return Softmax.apply(x)
     if is_plain(x):
         return _launch.softmax_forward(x)
@@ -357,7 +360,7 @@ def _cross_entropy_autograd(
     x, target, weight=None, lse_partial=None, ignore_index=-100, label_smoothing=0.0, z_loss=0.0
 ):
     arguments = (x, target, weight, lse_partial, ignore_index, label_smoothing, z_loss)
-    if _requires_grad(x):
+    if requires_grad(x):
         return CrossEntropy.apply(*arguments, False)
     if is_plain(x):
         return cross_entropy_losses(*arguments)

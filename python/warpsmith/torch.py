@@ -18,7 +18,7 @@ from typing import Literal, Optional, Tuple, Union
 import torch
 
 from . import _launch, _library
-from ._library import Norm, Softmax, _requires_grad, is_plain
+from ._library import Norm, Softmax, requires_grad, is_plain
 
 __all__ = ["RMSNorm", "cross_entropy", "layer_norm", "rms_norm", "softmax"]
 
@@ -38,7 +38,7 @@ def _norm(kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residu
         return both if prenorm else both[0]
     if residual is not None and residual_dtype is None:
         residual_dtype = residual.dtype
-    if _requires_grad(x, weight, bias, residual):
+    if requires_grad(x, weight, bias, residual):
         both = Norm.apply(kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype)
     else:
         both = _launch.norm_forward(
@@ -90,7 +90,7 @@ def softmax(x: Tensor) -> Tensor:
     """Softmax over the last dimension of (…, dim); bf16, f16 or f32, the arithmetic is f32."""
     if torch.compiler.is_compiling() or not is_plain(x):
         return _ops.softmax(x)
-    return Softmax.apply(x) if _requires_grad(x) else _launch.softmax_forward(x)
+    return Softmax.apply(x) if requires_grad(x) else _launch.softmax_forward(x)
 
 
 def cross_entropy(
@@ -126,7 +126,7 @@ def _losses(x, target, weight, lse_partial, ignore_index, label_smoothing, z_los
     if torch.compiler.is_compiling() or not is_plain(x):
         return _ops.cross_entropy(x, target, weight, lse_partial, ignore_index, label_smoothing, z_loss)
     arguments = (x, target, weight, lse_partial, ignore_index, label_smoothing, z_loss)
-    if _requires_grad(x):
+    if requires_grad(x):
         return _library.CrossEntropy.apply(*arguments, inplace_backward)
     return _library.cross_entropy_losses(*arguments)
 
