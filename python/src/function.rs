@@ -108,7 +108,7 @@ macro_rules! function {
                     stringify!($name), "(",
                     $(stringify!($required), ", ",)*
                     $($(stringify!($default), "=", $value, ", ",)*)?
-                    "/*)\n--\n\n", $($doc, "\n",)* "\0"
+                    ")\n--\n\n", $($doc, "\n",)* "\0"
                 ));
                 $crate::function::add(module, SIGNATURE.name, raw, DOCUMENTATION)
             }
