@@ -8,7 +8,9 @@ use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
 use warpsmith_types::Chip;
 
-static NORM: Kernels<Norm> = Kernels::new();
+// Calls of both kinds can have one signature, by which a kernel is found again.
+static RMS: Kernels<Norm> = Kernels::new();
+static LAYER: Kernels<Norm> = Kernels::new();
 
 /// A normalisation of rows. `x`, `y`, `residual` and `residual_out` are (rows, dim) or (rows, heads, dim); `weight` and
 /// `bias` are (dim), or (heads, dim); `rstd` and `mean` are (rows) or (rows, heads), f32. Each tensor has its own dtype of
@@ -213,7 +215,11 @@ pub(crate) fn forward(kind: Kind, call: Forward<'_>, stream: &Stream) -> Result<
         eps: call.eps,
         weight_offset: (call.weight_offset != 0.0).then_some(call.weight_offset),
     };
-    NORM.launch(&args, size(args.x), stream, || {
+    let kernels = match kind {
+        Kind::Rms => &RMS,
+        Kind::Layer => &LAYER,
+    };
+    kernels.launch(&args, size(args.x), stream, || {
         let rows = choose::<Ways>(&rows.iter().collect(), stream.device().chip())?;
         Ok(Norm { kind, rows })
     })
