@@ -73,7 +73,7 @@ def test_options_of_cross_entropy(random, device):
 
 def test_logits_from_elsewhere(random, device):
     x, target = random("f32", 3, 6), np.array([9, 0, 2])
-    rows, values = random("f32", 3, 12), random("f32", 3)
+    rows, values = random("f32", 3, 11), random("f32", 3)
     lse = np.log(np.exp(f64(x)).sum(-1))
     got = warpsmith.cross_entropy(x, target, target_logit=rows, device=device)
     compare(got, lse - f64(rows)[np.arange(3), target], "f32")

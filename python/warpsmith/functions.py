@@ -42,9 +42,7 @@ class _Call:
     def __init__(self, name, x, ranks):
         shape = getattr(x, "shape", None)
         if shape is None:
-            # Says what is wrong with it.
-            _native.describe(x)
-            raise _unexpected(name, "an array", type(x).__name__)
+            raise TypeError(f"`{name}`: expected an array, got {type(x).__qualname__}")
         self.shape = shape = tuple(shape)
         if not shape:
             raise _unexpected(name, "an array of at least one dimension", "a scalar")
