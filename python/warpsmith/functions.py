@@ -7,10 +7,20 @@ library that `x` is of, unless they are given. `x` is of any rank; its last dime
 PyTorch's autograd and `torch.compile` know nothing of these: `warpsmith.torch` has functions that they do.
 """
 
+from __future__ import annotations
+
 from math import prod
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from . import _native, libraries
 from .errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing import Optional, Union
+
+    Array = TypeVar("Array")
+    Float = Literal["bf16", "f16", "f32"]
+    Where = Optional[Union[str, _native.Device]]
 
 __all__ = [
     "cross_entropy",
@@ -108,21 +118,21 @@ def _norm(kind, x, weight, bias, residual, eps, weight_offset, out, residual_out
 
 
 def rms_norm(
-    x,
-    weight=None,
-    bias=None,
-    residual=None,
+    x: Array,
+    weight: Optional[Array] = None,
+    bias: Optional[Array] = None,
+    residual: Optional[Array] = None,
     *,
-    eps=1e-6,
-    weight_offset=0.0,
-    out=None,
-    residual_out=None,
-    dtype=None,
-    return_residual=False,
-    return_rstd=False,
-    stream=None,
-    device=None,
-):
+    eps: float = 1e-6,
+    weight_offset: float = 0.0,
+    out: Optional[Array] = None,
+    residual_out: Optional[Array] = None,
+    dtype: Optional[Float] = None,
+    return_residual: bool = False,
+    return_rstd: bool = False,
+    stream: Optional[int] = None,
+    device: Where = None,
+) -> Any:
     """RMS normalisation over the last dimension: with h = x + residual,
     `h / √(mean h² + eps) · (weight + weight_offset) + bias`.
 
@@ -142,22 +152,22 @@ def rms_norm(
 
 
 def layer_norm(
-    x,
-    weight=None,
-    bias=None,
-    residual=None,
+    x: Array,
+    weight: Optional[Array] = None,
+    bias: Optional[Array] = None,
+    residual: Optional[Array] = None,
     *,
-    eps=1e-6,
-    weight_offset=0.0,
-    out=None,
-    residual_out=None,
-    dtype=None,
-    return_residual=False,
-    return_rstd=False,
-    return_mean=False,
-    stream=None,
-    device=None,
-):
+    eps: float = 1e-6,
+    weight_offset: float = 0.0,
+    out: Optional[Array] = None,
+    residual_out: Optional[Array] = None,
+    dtype: Optional[Float] = None,
+    return_residual: bool = False,
+    return_rstd: bool = False,
+    return_mean: bool = False,
+    stream: Optional[int] = None,
+    device: Where = None,
+) -> Any:
     """Layer normalisation over the last dimension: with h = x + residual,
     `(h − mean h) / √(var h + eps) · (weight + weight_offset) + bias`. As `rms_norm`; with `return_mean` also the means.
     """
@@ -198,8 +208,17 @@ def _norm_backward(kind, dy, x, rstd, mean, weight, dresidual_out, bias, weight_
 
 
 def rms_norm_backward(
-    dy, x, rstd, weight=None, *, dresidual_out=None, bias=False, weight_offset=0.0, stream=None, device=None
-):
+    dy: Array,
+    x: Array,
+    rstd: Array,
+    weight: Optional[Array] = None,
+    *,
+    dresidual_out: Optional[Array] = None,
+    bias: bool = False,
+    weight_offset: float = 0.0,
+    stream: Optional[int] = None,
+    device: Where = None,
+) -> tuple[Array, Optional[Array], Optional[Array]]:
     """Gradients of `rms_norm`: `(dx, dweight, dbias)`, None where there is none.
 
     `x` is h of forward, which is x plus the residual; `rstd` is what forward returned. `dresidual_out`, the gradient of
@@ -209,13 +228,30 @@ def rms_norm_backward(
 
 
 def layer_norm_backward(
-    dy, x, rstd, mean, weight=None, *, dresidual_out=None, bias=False, weight_offset=0.0, stream=None, device=None
-):
+    dy: Array,
+    x: Array,
+    rstd: Array,
+    mean: Array,
+    weight: Optional[Array] = None,
+    *,
+    dresidual_out: Optional[Array] = None,
+    bias: bool = False,
+    weight_offset: float = 0.0,
+    stream: Optional[int] = None,
+    device: Where = None,
+) -> tuple[Array, Optional[Array], Optional[Array]]:
     """Gradients of `layer_norm`, as `rms_norm_backward`; `mean` is what forward returned."""
     return _norm_backward("layer", dy, x, rstd, mean, weight, dresidual_out, bias, weight_offset, stream, device)
 
 
-def softmax(x, *, out=None, dtype=None, stream=None, device=None):
+def softmax(
+    x: Array,
+    *,
+    out: Optional[Array] = None,
+    dtype: Optional[Float] = None,
+    stream: Optional[int] = None,
+    device: Where = None,
+) -> Array:
     """Softmax over the last dimension. `out` may be x."""
     call = _Call("x", x, (2,))
     y = call.output("out", out, dtype=dtype)
@@ -223,7 +259,14 @@ def softmax(x, *, out=None, dtype=None, stream=None, device=None):
     return call.result(y, out)
 
 
-def softmax_backward(dy, y, *, out=None, stream=None, device=None):
+def softmax_backward(
+    dy: Array,
+    y: Array,
+    *,
+    out: Optional[Array] = None,
+    stream: Optional[int] = None,
+    device: Where = None,
+) -> Array:
     """The gradient of softmax from its output: `y · (dy − Σ dy · y)`. `out` may be dy or y."""
     call = _Call("y", y, (2,))
     dx = call.output("out", out)
@@ -232,19 +275,19 @@ def softmax_backward(dy, y, *, out=None, stream=None, device=None):
 
 
 def cross_entropy(
-    x,
-    target,
+    x: Array,
+    target: Array,
     *,
-    weight=None,
-    target_logit=None,
-    ignore_index=-100,
-    label_smoothing=0.0,
-    z_loss=0.0,
-    return_lse=False,
-    return_dx=False,
-    stream=None,
-    device=None,
-):
+    weight: Optional[Array] = None,
+    target_logit: Optional[Array] = None,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    z_loss: float = 0.0,
+    return_lse: bool = False,
+    return_dx: bool = False,
+    stream: Optional[int] = None,
+    device: Where = None,
+) -> Any:
     """Losses of rows of logits, f32, as `torch.nn.functional.cross_entropy` with `reduction="none"`, plus `z_loss · lse²`.
 
     `target` has a class number for each row, int32 or int64; `weight` one for each class. `target_logit` has the targets'
@@ -279,19 +322,19 @@ def cross_entropy(
 
 
 def cross_entropy_backward(
-    dloss,
-    x,
-    target,
-    lse,
+    dloss: Array,
+    x: Array,
+    target: Array,
+    lse: Array,
     *,
-    weight=None,
-    ignore_index=-100,
-    label_smoothing=0.0,
-    z_loss=0.0,
-    out=None,
-    stream=None,
-    device=None,
-):
+    weight: Optional[Array] = None,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    z_loss: float = 0.0,
+    out: Optional[Array] = None,
+    stream: Optional[int] = None,
+    device: Where = None,
+) -> Array:
     """The logits' gradients from the losses', f32, and what `cross_entropy` returned as lse. `out` may be x."""
     call = _Call("x", x, (2,))
     dx = call.output("out", out)
