@@ -93,7 +93,25 @@ class _Call:
         return self.library.finish(array, self.shape[:-1] if per_row else self.shape)
 
 
+def _plain(x, ranks, out, dtype):
+    """The output of a call that needs no more than one, of arrays as the kernels have them; None for all others.
+
+    Small calls are mostly such, and the rest of this file would cost them more than their launch does.
+    """
+    library = libraries.KNOWN.get(type(x))
+    if library is None or dtype is not None or len(x.shape) not in ranks:
+        return None
+    return library.like(x) if out is None else out
+
+
 def _norm(kind, x, weight, bias, residual, eps, weight_offset, out, residual_out, dtype, returns, stream, device):
+    if not any(returns) and (y := _plain(x, (2, 3), out, dtype)) is not None:
+        device = _device(device)
+        if kind == "rms":
+            _native.rms_norm_fwd(x, weight, bias, residual, y, None, None, eps, weight_offset, stream, device)
+        else:
+            _native.layer_norm_fwd(x, weight, bias, residual, y, None, None, None, eps, weight_offset, stream, device)
+        return y
     call = _Call("x", x, (2, 3))
     with_residual, with_rstd, with_mean = returns
     y = call.output("out", out, dtype=dtype)
@@ -253,6 +271,9 @@ def softmax(
     device: Where = None,
 ) -> Array:
     """Softmax over the last dimension. `out` may be x."""
+    if (y := _plain(x, (2,), out, dtype)) is not None:
+        _native.softmax_fwd(x, y, stream, _device(device))
+        return y
     call = _Call("x", x, (2,))
     y = call.output("out", out, dtype=dtype)
     _native.softmax_fwd(call.x, y, stream, _device(device))

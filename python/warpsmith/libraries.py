@@ -31,6 +31,11 @@ class NumPy:
     def empty(cls, like, shape, dtype=None):
         return cls.module().empty(shape, like.dtype if dtype is None else cls.dtype(dtype))
 
+    @classmethod
+    def like(cls, array):
+        """A dense one of its shape and dtype, undefined."""
+        return cls.empty(array, array.shape)
+
     @staticmethod
     def reshape(array, shape):
         return array.reshape(shape)
@@ -64,6 +69,11 @@ class Torch(NumPy):
         dtype = like.dtype if dtype is None else cls.dtype(dtype)
         return cls.module().empty(shape, dtype=dtype, device=like.device)
 
+    @classmethod
+    def like(cls, array):
+        torch = cls.module()
+        return torch.empty_like(array, memory_format=torch.contiguous_format)
+
 
 class Own(NumPy):
     """Tensors of this package."""
@@ -91,6 +101,11 @@ class Other(NumPy):
             return _native.empty(shape, dtype)
         return _native.Device(place).empty(shape, dtype)
 
+    @classmethod
+    def like(cls, array):
+        # What is made here is not yet what the caller gets.
+        return None
+
     @staticmethod
     def finish(array, shape):
         if "jax" in sys.modules:
@@ -101,13 +116,14 @@ class Other(NumPy):
 
 
 _ROOTS = {"numpy": NumPy, "cupy": CuPy, "torch": Torch, "warpsmith": Own}
-_KNOWN = {}
+#: The libraries of types that were seen before.
+KNOWN = {}
 
 
 def of(array):
     """The library of an array."""
     kind = type(array)
-    library = _KNOWN.get(kind)
+    library = KNOWN.get(kind)
     if library is None:
         for parent in kind.__mro__:
             library = _ROOTS.get(parent.__module__.partition(".")[0])
@@ -115,5 +131,5 @@ def of(array):
                 break
         else:
             library = NumPy if hasattr(array, "__array_interface__") and "numpy" in sys.modules else Other
-        _KNOWN[kind] = library
+        KNOWN[kind] = library
     return library

@@ -201,8 +201,8 @@ pub(crate) fn forward(kind: Kind, call: Forward<'_>, stream: &Stream) -> Result<
         let (expected, got) = ("none: RMS normalisation takes no mean off".into(), "a tensor".into());
         return Err(ArgumentError::Unexpected { name: "mean", expected, got }.into());
     }
-    let rows: Vec<TensorArg> =
-        [Some(&x), Some(&y), residual.as_ref(), residual_out.as_ref()].into_iter().flatten().cloned().collect();
+    // The others can be asked while the launch has these.
+    let written: [Option<TensorArg>; 2] = [Some(y.clone()), residual_out.clone()];
     let args = NormArgs {
         x: &x,
         residual: residual.as_ref(),
@@ -220,7 +220,9 @@ pub(crate) fn forward(kind: Kind, call: Forward<'_>, stream: &Stream) -> Result<
         Kind::Layer => &LAYER,
     };
     kernels.launch(&args, size(args.x), stream, || {
-        let rows = choose::<Ways>(&rows.iter().collect(), stream.device().chip())?;
+        let read = [Some(&x), residual.as_ref()];
+        let all = read.into_iter().chain(written.iter().map(Option::as_ref)).flatten().collect();
+        let rows = choose::<Ways>(&all, stream.device().chip())?;
         Ok(Norm { kind, rows })
     })
 }
