@@ -10,13 +10,14 @@ PyTorch's autograd and `torch.compile` know nothing of these: `warpsmith.torch` 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from . import _native, libraries
 from .errors import ArgumentError
 
+# Type checkers take it for true; importing `typing` would take longer than all the rest.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional, Union
+    from typing import Any, Literal, Optional, TypeVar, Union
 
     Array = TypeVar("Array")
     Float = Literal["bf16", "f16", "f32"]

@@ -4,6 +4,8 @@ PyTorch, CuPy, NumPy and this package's own tensors take results that the kernel
 to, so results are made here and handed over.
 """
 
+from __future__ import annotations
+
 import sys
 
 from . import _native
@@ -109,7 +111,7 @@ class Other(NumPy):
     @staticmethod
     def finish(array, shape):
         if "jax" in sys.modules:
-            import jax.dlpack
+            import jax.dlpack  # type: ignore[import-not-found]
 
             array = jax.dlpack.from_dlpack(array)
         return array if tuple(array.shape) == shape else array.reshape(shape)
@@ -117,7 +119,7 @@ class Other(NumPy):
 
 _ROOTS = {"numpy": NumPy, "cupy": CuPy, "torch": Torch, "warpsmith": Own}
 #: The libraries of types that were seen before.
-KNOWN = {}
+KNOWN: dict[type, type[NumPy]] = {}
 
 
 def of(array):
