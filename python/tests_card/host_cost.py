@@ -35,7 +35,7 @@ def line(name, microseconds):
     print(f"{name:44} {microseconds:8.2f} µs", flush=True)
 
 
-def calls(x, w, residual, out, h, rstd, empty_x, empty_out, allocating):
+def calls(x, w, residual, out, h, rstd, dw, workspace, empty_x, empty_out, allocating):
     yield "an empty Python function", lambda: None
     yield "_native.rms_norm_fwd, no rows", lambda: _native.rms_norm_fwd(
         empty_x, w, None, None, empty_out, None, None, 1e-6
@@ -43,6 +43,10 @@ def calls(x, w, residual, out, h, rstd, empty_x, empty_out, allocating):
     yield "_native.rms_norm_fwd", lambda: _native.rms_norm_fwd(x, w, None, None, out, None, None, 1e-6)
     yield "_native.rms_norm_fwd, residual and rstd", lambda: _native.rms_norm_fwd(
         x, w, None, residual, out, h, rstd, 1e-6
+    )
+    yield "_native.norm_bwd", lambda: _native.norm_bwd("rms", x, w, residual, rstd, None, None, out, None, None, None, None)
+    yield "_native.norm_bwd, weight's gradient", lambda: _native.norm_bwd(
+        "rms", x, w, residual, rstd, None, None, out, None, dw, None, workspace
     )
     yield "_native.softmax_fwd", lambda: _native.softmax_fwd(x, out)
     yield "warpsmith.rms_norm(x, w, out=out)", lambda: warpsmith.rms_norm(x, w, out=out)
@@ -59,8 +63,9 @@ def on_card():
     x, residual, out, h = tensors(16)
     empty_x, _, empty_out, _ = tensors(0)
     w, rstd = torch.randn(4096, device="cuda", dtype=torch.bfloat16), torch.empty(16, device="cuda")
+    dw, workspace = torch.empty_like(w), torch.empty(_native.norm_workspace(x), device="cuda")
     print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}, rms_norm of bf16 (16, 4096)")
-    for name, call in calls(x, w, residual, out, h, rstd, empty_x, empty_out, True):
+    for name, call in calls(x, w, residual, out, h, rstd, dw, workspace, empty_x, empty_out, True):
         line(name, cost(call, torch.cuda.synchronize))
     line("torch.empty_like(x)", cost(lambda: torch.empty_like(x), torch.cuda.synchronize))
     line("torch.neg(x, out=out), one launch", cost(lambda: torch.neg(x, out=out), torch.cuda.synchronize))
@@ -71,9 +76,10 @@ def on_idle():
     device = warpsmith.Device("idle")
     x, residual, out, h = (device.empty((16, 4096), "bf16") for _ in range(4))
     w, rstd = device.empty((4096,), "bf16"), device.empty((16,))
+    dw, workspace = device.empty((4096,), "bf16"), device.empty(_native.norm_workspace(x))
     empty = device.empty((0, 4096), "bf16"), device.empty((0, 4096), "bf16")
     print("a device that runs nothing, rms_norm of bf16 (16, 4096)")
-    for name, call in calls(x, w, residual, out, h, rstd, *empty, False):
+    for name, call in calls(x, w, residual, out, h, rstd, dw, workspace, *empty, False):
         line(name, cost(call, lambda: None))
 
 
