@@ -106,7 +106,9 @@ impl<const T: usize> Read<T> {
             // SAFETY: None lives for ever.
             if object.is_null() || object == unsafe { ffi::Py_None() } {
                 if !parameter.optional {
-                    return Err(PyTypeError::new_err(format!("`{}`: expected a tensor, got None", parameter.name)).into());
+                    return Err(
+                        PyTypeError::new_err(format!("`{}`: expected a tensor, got None", parameter.name)).into()
+                    );
                 }
                 continue;
             }

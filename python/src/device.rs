@@ -5,6 +5,7 @@ use crate::operand::Operand;
 use crate::place::Place;
 use crate::tensor::{Memory, Tensor};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use warpsmith::dsl::TensorArg;
 use warpsmith::runtime::{self, Buffer, DeviceId};
 use warpsmith::types::DType;
@@ -164,14 +165,15 @@ pub(crate) fn empty(py: Python<'_>, shape: Vec<usize>, dtype: &str) -> PyResult<
     dtype_named(dtype).and_then(|dtype| Tensor::on_host(dtype, &shape)).map_err(|e| e.raise(py, &[]))
 }
 
-type Description = (String, u64, &'static str, Vec<usize>, Vec<usize>);
+type Description<'py> = (String, u64, &'static str, Bound<'py, PyTuple>, Bound<'py, PyTuple>);
 
 /// How a tensor is seen here: place, address, dtype, shape, strides in elements.
 #[pyfunction]
-pub(crate) fn describe(py: Python<'_>, tensor: &Bound<'_, PyAny>) -> PyResult<Description> {
+pub(crate) fn describe<'py>(py: Python<'py>, tensor: &Bound<'py, PyAny>) -> PyResult<Description<'py>> {
     let mut arg = TensorArg::new(0, Place::Host.id(), DType::F32, &[]);
     let operand = Operand::read(tensor, "tensor", None, &mut arg).map_err(|e| e.raise(py, &[]))?;
-    Ok((operand.place.name(), arg.address, arg.dtype.name(), arg.shape, arg.strides))
+    let (shape, strides) = (PyTuple::new(py, &arg.shape)?, PyTuple::new(py, &arg.strides)?);
+    Ok((operand.place.name(), arg.address, arg.dtype.name(), shape, strides))
 }
 
 /// The raw stream that a call with `stream=None` would take for it.

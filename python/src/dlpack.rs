@@ -82,9 +82,8 @@ pub(crate) type SetError = unsafe extern "C" fn(*mut c_void, *const c_char, *con
 pub(crate) struct ExchangeApi {
     pub(crate) version: Version,
     pub(crate) previous: *const ExchangeApi,
-    pub(crate) allocate: Option<
-        unsafe extern "C" fn(*mut DlTensor, *mut *mut ManagedVersioned, *mut c_void, SetError) -> c_int,
-    >,
+    pub(crate) allocate:
+        Option<unsafe extern "C" fn(*mut DlTensor, *mut *mut ManagedVersioned, *mut c_void, SetError) -> c_int>,
     pub(crate) managed_from_object: Option<unsafe extern "C" fn(*mut c_void, *mut *mut ManagedVersioned) -> c_int>,
     pub(crate) managed_to_object: Option<unsafe extern "C" fn(*mut ManagedVersioned, *mut *mut c_void) -> c_int>,
     /// Fills a tensor that borrows from the object.

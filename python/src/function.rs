@@ -20,7 +20,12 @@ pub(crate) type Raw = unsafe extern "C" fn(
 const METH_FASTCALL: c_int = 0x80;
 
 /// Adds a function to the module; `documentation` begins with its signature, as `inspect` reads it.
-pub(crate) fn add(module: &Bound<'_, PyModule>, name: &'static CStr, raw: Raw, documentation: &'static CStr) -> PyResult<()> {
+pub(crate) fn add(
+    module: &Bound<'_, PyModule>,
+    name: &'static CStr,
+    raw: Raw,
+    documentation: &'static CStr,
+) -> PyResult<()> {
     let method = ffi::PyMethodDef {
         ml_name: name.as_ptr(),
         ml_meth: ffi::PyMethodDefPointer {
@@ -108,7 +113,7 @@ macro_rules! function {
                     stringify!($name), "(",
                     $(stringify!($required), ", ",)*
                     $($(stringify!($default), "=", $value, ", ",)*)?
-                    "/*)\n--\n\n", $($doc, "\n",)* "\0"
+                    ")\n--\n\n", $($doc, "\n",)* "\0"
                 ));
                 $crate::function::add(module, SIGNATURE.name, raw, DOCUMENTATION)
             }

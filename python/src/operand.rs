@@ -42,6 +42,11 @@ impl Operand {
         stream: Option<u64>,
         arg: &mut TensorArg,
     ) -> Result<Operand, Failure> {
+        if let Ok(tensor) = object.cast_exact::<Tensor>() {
+            let tensor = tensor.get();
+            tensor.copy_to(arg);
+            return Ok(Operand::new(tensor.place(), Source::Own));
+        }
         // SAFETY: attached, and alive while it is borrowed.
         if let Some(api) = unsafe { exchange::of(object.as_ptr()) }
             && let Some(read) = api.tensor_from_object
@@ -65,11 +70,6 @@ impl Operand {
         stream: Option<u64>,
         arg: &mut TensorArg,
     ) -> Result<Operand, Failure> {
-        if let Ok(tensor) = object.cast::<Tensor>() {
-            let tensor = tensor.get();
-            arg.clone_from(tensor.arg());
-            return Ok(Operand::new(tensor.place(), Source::Own));
-        }
         let module = object.get_type().module().map(|m| m.to_string()).unwrap_or_default();
         let of = |library: &str| module == library || module.strip_prefix(library).is_some_and(|m| m.starts_with('.'));
         if of("torch") && object.hasattr("data_ptr")? {

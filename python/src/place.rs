@@ -51,7 +51,9 @@ impl Place {
         match self {
             Place::Host => "the host".into(),
             Place::Card(number) => format!("cuda:{number}"),
-            Place::Emulated(number) => emulated().get(number as usize).map_or_else(String::new, |(name, _)| name.clone()),
+            Place::Emulated(number) => {
+                emulated().get(number as usize).map_or_else(String::new, |(name, _)| name.clone())
+            }
         }
     }
 

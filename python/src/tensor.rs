@@ -85,6 +85,13 @@ impl Tensor {
         &self.arg
     }
 
+    /// As an argument whose vectors are used again.
+    pub(crate) fn copy_to(&self, arg: &mut TensorArg) {
+        (arg.address, arg.device, arg.dtype) = (self.arg.address, self.arg.device, self.arg.dtype);
+        arg.shape.clone_from(&self.arg.shape);
+        arg.strides.clone_from(&self.arg.strides);
+    }
+
     pub(crate) fn place(&self) -> Place {
         self.place
     }

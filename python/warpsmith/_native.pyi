@@ -68,6 +68,8 @@ class Tensor:
     def data_ptr(self) -> int: ...
     def tobytes(self) -> bytes:
         """Its elements in order, row-major."""
+    def numpy(self) -> Any:
+        """A copy as a NumPy array; bf16 and 8-bit floats as `ml_dtypes` has them, or as integers without it."""
     def __dlpack__(
         self,
         *,

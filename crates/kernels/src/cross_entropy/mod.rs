@@ -23,7 +23,10 @@ use crate::rows::{check, check_dtype, check_vector, size};
 use warpsmith_dsl::{ArgumentError, DType, TensorArg};
 use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
 
+// Calls with separate logits, one a row or rows of them, can have one signature, by which a kernel is found again.
 static CROSS_ENTROPY: Kernels<CrossEntropy> = Kernels::new();
+static OF_VALUES: Kernels<CrossEntropy> = Kernels::new();
+static OF_ROWS: Kernels<CrossEntropy> = Kernels::new();
 
 /// What cross-entropy takes and gives.
 #[derive(Debug)]
@@ -140,7 +143,12 @@ pub fn cross_entropy(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome
         smoothing: options.smoothing(),
         z_loss: options.z_loss(),
     };
-    CROSS_ENTROPY.launch(&args, size(x), stream, || {
+    let kernels = match separate {
+        Separate::No => &CROSS_ENTROPY,
+        Separate::Values => &OF_VALUES,
+        Separate::Rows => &OF_ROWS,
+    };
+    kernels.launch(&args, size(x), stream, || {
         let rows: Vec<&TensorArg> = std::iter::once(x).chain(&others).collect();
         Ok(CrossEntropy { separate, rows: plan::rows(&rows, stream.device().chip())? })
     })

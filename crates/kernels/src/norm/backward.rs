@@ -4,12 +4,29 @@ use super::columns::{self, FUSED, most_parts};
 use super::forward::statistic;
 use super::{Kind, view};
 use crate::gate::{Implementation, Operator, choose};
-use crate::rows::{Form, Room, RowPlan, Sum2, Walk, form, size};
+use crate::rows::{Form, Room, RowPlan, Sum2, Walk, form, size, vector};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_types::Chip;
 
 static BACKWARD: Kernels<NormBackward> = Kernels::new();
+
+/// Plans by all that they depend on: the length of rows, the width of an access, the chip. Each call needs its plan before
+/// it finds its kernel, and planning takes longer than a launch.
+static PLANS: RwLock<BTreeMap<(usize, usize, &str), Arc<RowPlan>>> = RwLock::new(BTreeMap::new());
+
+fn plan(rows: &Vec<&TensorArg>, dim: usize, chip: &Chip) -> Result<Arc<RowPlan>, ArgumentError> {
+    let key = (dim, vector(rows), chip.name);
+    if let Some(plan) = PLANS.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        return Ok(plan.clone());
+    }
+    let plan = Arc::new(choose::<Ways>(rows, chip)?);
+    PLANS.write().unwrap_or_else(PoisonError::into_inner).insert(key, plan.clone());
+    Ok(plan)
+}
 
 /// Gradients of [`Forward`](super::Forward), whose `x` plus `residual` is `x` here. Shapes and dtypes as there.
 ///
@@ -256,7 +273,7 @@ pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Resul
     let sums = columns::Sums { x: &x, dy: &dy, rstd: &rstd, mean: mean.as_ref(), dweight, dbias };
     let rows: Vec<&TensorArg> =
         [Some(&x), Some(&dy), Some(&dx), dresidual_out.as_ref(), dresidual.as_ref()].into_iter().flatten().collect();
-    let plan = choose::<Ways>(&rows, stream.device().chip()).map_err(ArgumentError::from)?;
+    let plan = plan(&rows, x.dim(2), stream.device().chip())?;
     let fused = !sums.is_empty() && plan.holds && x.dim(2) <= FUSED;
     let parts = match fused {
         true => plan.blocks(x.dim(0)).clamp(1, most_parts(x.dim(2))),
@@ -290,7 +307,7 @@ pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Resul
         dbias: of_bias,
         weight_offset: (call.weight_offset != 0.0).then_some(call.weight_offset),
     };
-    all.push(BACKWARD.launch(&args, size(args.x), stream, || Ok(NormBackward { kind, rows: plan }))?);
+    all.push(BACKWARD.launch(&args, size(args.x), stream, || Ok(NormBackward { kind, rows: (*plan).clone() }))?);
     if let Some(room) = &room {
         all.extend(sums.last(room, stream)?);
     }

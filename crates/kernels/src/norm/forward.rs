@@ -8,7 +8,9 @@ use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
 use warpsmith_types::Chip;
 
-static NORM: Kernels<Norm> = Kernels::new();
+// Calls of both kinds can have one signature, by which a kernel is found again.
+static RMS: Kernels<Norm> = Kernels::new();
+static LAYER: Kernels<Norm> = Kernels::new();
 
 /// A normalisation of rows. `x`, `y`, `residual` and `residual_out` are (rows, dim) or (rows, heads, dim); `weight` and
 /// `bias` are (dim), or (heads, dim); `rstd` and `mean` are (rows) or (rows, heads), f32. Each tensor has its own dtype of
@@ -199,8 +201,8 @@ pub(crate) fn forward(kind: Kind, call: Forward<'_>, stream: &Stream) -> Result<
         let (expected, got) = ("none: RMS normalisation takes no mean off".into(), "a tensor".into());
         return Err(ArgumentError::Unexpected { name: "mean", expected, got }.into());
     }
-    let rows: Vec<TensorArg> =
-        [Some(&x), Some(&y), residual.as_ref(), residual_out.as_ref()].into_iter().flatten().cloned().collect();
+    // The others can be asked while the launch has these.
+    let written: [Option<TensorArg>; 2] = [Some(y.clone()), residual_out.clone()];
     let args = NormArgs {
         x: &x,
         residual: residual.as_ref(),
@@ -213,8 +215,14 @@ pub(crate) fn forward(kind: Kind, call: Forward<'_>, stream: &Stream) -> Result<
         eps: call.eps,
         weight_offset: (call.weight_offset != 0.0).then_some(call.weight_offset),
     };
-    NORM.launch(&args, size(args.x), stream, || {
-        let rows = choose::<Ways>(&rows.iter().collect(), stream.device().chip())?;
+    let kernels = match kind {
+        Kind::Rms => &RMS,
+        Kind::Layer => &LAYER,
+    };
+    kernels.launch(&args, size(args.x), stream, || {
+        let read = [Some(&x), residual.as_ref()];
+        let all = read.into_iter().chain(written.iter().map(Option::as_ref)).flatten().collect();
+        let rows = choose::<Ways>(&all, stream.device().chip())?;
         Ok(Norm { kind, rows })
     })
 }
