@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-import references
-from test_norm import maybe_compiled
+import torch_references as references
+from test_torch_norms import maybe_compiled
 from warpsmith.torch import cross_entropy, softmax
 
 

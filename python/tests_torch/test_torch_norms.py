@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-import references
+import torch_references as references
 import warpsmith
 from warpsmith.torch import RMSNorm, layer_norm, rms_norm
 
