@@ -9,7 +9,16 @@ use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, Plans};
 use warpsmith_types::Chip;
 
-static NORM: Kernels<Norm> = Kernels::with_plans();
+// Calls of both kinds can have one signature, by which a kernel is found again.
+static RMS: Kernels<Norm> = Kernels::with_plans();
+static LAYER: Kernels<Norm> = Kernels::with_plans();
+
+fn kernels(kind: Kind) -> &'static Kernels<Norm> {
+    match kind {
+        Kind::Rms => &RMS,
+        Kind::Layer => &LAYER,
+    }
+}
 
 /// A normalisation of rows. `x`, `y`, `residual` and `residual_out` are (rows, dim) or (rows, heads, dim); `weight` and
 /// `bias` are (dim), or (heads, dim); `rstd` and `mean` are (rows) or (rows, heads), f32. Each tensor has its own dtype of
@@ -254,7 +263,7 @@ impl Plans for Norm {
 pub(crate) fn forward<A: Act>(kind: Kind, call: &Forward<'_>, act: &A) -> Result<A::Done, LaunchError> {
     let mut views = Views::new(kind, call)?;
     let args = views.args();
-    act.act(&NORM, &args, || args.plan(kind, act.chip()))
+    act.act(kernels(kind), &args, || args.plan(kind, act.chip()))
 }
 
 /// Checks the arguments and compiles the kernel that a call takes for them, without launching it.
@@ -271,7 +280,7 @@ pub fn bind(kind: Kind, call: Forward<'_>, device: &Device) -> Result<Bound, Lau
 /// As the call.
 pub fn bind_plan(kernel: Norm, call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
     let mut views = Views::new(kernel.kind, &call)?;
-    NORM.bind(kernel, &views.args(), device)
+    kernels(kernel.kind).bind(kernel, &views.args(), device)
 }
 
 /// Measures the plans for calls like this one, and has those take the fastest in this process, as [`Kernels::tune`] says.
