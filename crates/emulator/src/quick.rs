@@ -66,9 +66,14 @@ pub(crate) enum Quick {
     LessOrEqualS32,
     GreaterS32,
     GreaterOrEqualS32,
+    Butterfly1,
+    Butterfly2,
+    Butterfly4,
+    Butterfly8,
+    Butterfly16,
 }
 
-/// Runs instructions that only compute, without guards, for all lanes.
+/// Runs instructions that only compute, or move values between all lanes, without guards, for all lanes.
 #[inline(never)]
 pub(crate) fn run(r: &mut Registers, code: &[Instruction]) {
     let simd = r.simd;
@@ -84,7 +89,7 @@ pub(crate) fn run(r: &mut Registers, code: &[Instruction]) {
 
 #[inline(always)]
 fn step(r: &mut Registers, i: &Instruction) {
-    let Action::Compute { run, fields: f } = &i.action else { return };
+    let (Action::Compute { run, fields: f } | Action::Sync { run, fields: f, .. }) = &i.action else { return };
     match i.quick {
         Quick::Call => run(r, f, FULL),
         Quick::Copy32 => one::<u32, u32>(r, f, |a| a),
@@ -149,6 +154,11 @@ fn step(r: &mut Registers, i: &Instruction) {
         Quick::LessOrEqualS32 => compare::<i32>(r, f, |a, b| a <= b),
         Quick::GreaterS32 => compare::<i32>(r, f, |a, b| a > b),
         Quick::GreaterOrEqualS32 => compare::<i32>(r, f, |a, b| a >= b),
+        Quick::Butterfly1 => butterfly::<1>(r, f),
+        Quick::Butterfly2 => butterfly::<2>(r, f),
+        Quick::Butterfly4 => butterfly::<4>(r, f),
+        Quick::Butterfly8 => butterfly::<8>(r, f),
+        Quick::Butterfly16 => butterfly::<16>(r, f),
     }
 }
 
@@ -186,6 +196,17 @@ fn three<D: Value, A: Value, B: Value, C: Value>(r: &mut Registers, f: &Fields, 
 fn compare<A: Value>(r: &mut Registers, f: &Fields, op: impl Fn(A, A) -> bool) {
     let (a, b) = (A::Raw::plane(r, f.a), A::Raw::plane(r, f.b));
     r.p[f.d as usize] = ballot(|l| op(A::from_raw(a[l]), A::from_raw(b[l])));
+}
+
+/// Each lane reads the one whose number differs by `N`.
+#[inline(always)]
+fn butterfly<const N: usize>(r: &mut Registers, f: &Fields) {
+    let mut t = [0; LANES];
+    let a = u32::plane(r, f.a);
+    for l in 0..LANES {
+        t[l] = a[l ^ N];
+    }
+    *u32::plane_mut(r, f.d) = t;
 }
 
 /// Two f32 in 64 bits.

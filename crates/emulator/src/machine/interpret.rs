@@ -60,7 +60,12 @@ impl Warp {
             if i.straight > 0 && mask == FULL && quick && !self.products.busy {
                 let most = u64::from(limit.saturating_sub(pc).max(1)).min(end - executed);
                 let count = u64::from(i.straight).min(most);
-                crate::quick::run(&mut self.registers, &code[pc as usize..pc as usize + count as usize]);
+                let run = &code[pc as usize..pc as usize + count as usize];
+                crate::quick::run(&mut self.registers, run);
+                if common.races.is_some() {
+                    let meets = run.iter().filter(|i| matches!(i.action, Action::Sync { .. })).count();
+                    (0..meets).for_each(|_| common.meet(self.index, mask, self.live));
+                }
                 pc += count as u32;
                 executed += count;
                 continue;
