@@ -303,6 +303,8 @@ pub(crate) struct Access {
     pub wide: bool,
     /// Whether the address register is.
     pub address_wide: bool,
+    /// Whether it holds a literal.
+    pub literal: bool,
     pub address: u16,
     pub offset: i32,
     /// The data registers: `lists[list..list + count]`.
