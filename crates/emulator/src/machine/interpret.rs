@@ -61,10 +61,8 @@ impl Warp {
                 let most = u64::from(limit.saturating_sub(pc).max(1)).min(end - executed);
                 let count = u64::from(i.straight).min(most);
                 let run = &code[pc as usize..pc as usize + count as usize];
-                crate::quick::run(&mut self.registers, run);
-                if common.races.is_some() {
-                    let meets = run.iter().filter(|i| matches!(i.action, Action::Sync { .. })).count();
-                    (0..meets).for_each(|_| common.meet(self.index, mask, self.live));
+                for _ in 0..crate::quick::run(&mut self.registers, run) {
+                    common.meet(self.index, mask, self.live);
                 }
                 pc += count as u32;
                 executed += count;
