@@ -252,7 +252,7 @@ fn plans(
     reads_once: bool,
     chip: &Chip,
 ) -> Vec<RowPlan> {
-    let chosen = RowPlan::in_block(dim, vector, held).or_else(|| RowPlan::in_cluster(dim, vector, held, chip));
+    let chosen = RowPlan::in_block(dim, vector, held).or_else(|| RowPlan::in_cluster(dim, vector, held, 256, chip));
     let mut all: Vec<RowPlan> = chosen.into_iter().collect();
     for cluster in [1, 2, 4, 8] {
         let runs = dim.div_ceil(vector * cluster);

@@ -181,13 +181,14 @@ fn the_gradient_in_place() {
 
 #[test]
 fn targets_logits_from_elsewhere() {
+    // Nothing divides the other length: the signature is that of one logit a row.
     let (rows, dim) = (5, 100);
     let x = rounded(DType::BF16, &fresh().normals(rows * dim, 2.0));
-    let logits = rounded(DType::F32, &fresh().normals(rows * 300, 2.0));
-    let target = [0, 299, 150, 100, 300];
+    let logits = rounded(DType::F32, &fresh().normals(rows * 301, 2.0));
+    let target = [0, 300, 150, 100, 301];
     let (tx, tt) = (matrix("x", DType::BF16, rows, dim, Placement::dense(dim), &x), targets(DType::I32, &target));
-    let all = matrix("target_logit", DType::F32, rows, 300, Placement::dense(300), &logits);
-    let some = TensorArg { shape: vec![rows], strides: vec![300], ..all.arg().clone() };
+    let all = matrix("target_logit", DType::F32, rows, 301, Placement::dense(301), &logits);
+    let some = TensorArg { shape: vec![rows], strides: vec![301], ..all.arg().clone() };
     for whole in [true, false] {
         let mut loss = poisoned("loss", DType::F32, &[rows]);
         let call = Forward {
@@ -203,9 +204,9 @@ fn targets_logits_from_elsewhere() {
         quiet("elsewhere", &cross_entropy::cross_entropy(call, &device().default_stream()).unwrap());
         for (r, got) in decode(DType::F32, &loss.to_bytes().unwrap()).into_iter().enumerate() {
             let t = target[r] as usize;
-            let want = match (whole, t < 300, t < dim) {
-                (true, true, _) => reference::lse(&x[r * dim..][..dim]) - logits[r * 300 + t],
-                (false, _, true) => reference::lse(&x[r * dim..][..dim]) - logits[r * 300],
+            let want = match (whole, t < 301, t < dim) {
+                (true, true, _) => reference::lse(&x[r * dim..][..dim]) - logits[r * 301 + t],
+                (false, _, true) => reference::lse(&x[r * dim..][..dim]) - logits[r * 301],
                 _ => f64::NAN,
             };
             close(&format!("whole {whole}, {r}"), got, want, 1e-5);

@@ -211,6 +211,21 @@ fn a_mean_far_from_zero() {
     }
 }
 
+/// Calls that differ by nothing but which normalisation it is.
+#[test]
+fn both_kinds_of_the_same_arguments() {
+    let x = rounded(DType::F32, &fresh().normals(3 * 64, 1.0));
+    let tx = tensor("x", DType::F32, &[3, 64], &x);
+    let mut y = poisoned("y", DType::F32, &[3, 64]);
+    let stream = device().default_stream();
+    quiet("rms", &rms_norm::forward(Forward::new(tx.arg(), y.arg_mut(), EPS), &stream).unwrap());
+    let rms = x.chunks(64).flat_map(|r| rms_norm::reference::rms_norm(r, None, EPS.into()));
+    close("rms", &y, &rms.collect::<Vec<_>>());
+    quiet("layer", &layer_norm::layer_norm(Forward::new(tx.arg(), y.arg_mut(), EPS), &stream).unwrap());
+    let layer = x.chunks(64).flat_map(|r| reference::layer_norm(r, None, None, EPS.into()));
+    close("layer", &y, &layer.collect::<Vec<_>>());
+}
+
 /// The residual is updated where it lies, as inference engines do.
 #[test]
 fn the_residual_in_place() {

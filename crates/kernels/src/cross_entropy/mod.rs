@@ -26,7 +26,18 @@ use warpsmith_dsl::{ArgumentError, DType, TensorArg};
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Stream};
 use warpsmith_types::Chip;
 
+// Calls with separate logits, one a row or rows of them, can have one signature, by which a kernel is found again.
 static CROSS_ENTROPY: Kernels<CrossEntropy> = Kernels::with_plans();
+static OF_VALUES: Kernels<CrossEntropy> = Kernels::with_plans();
+static OF_ROWS: Kernels<CrossEntropy> = Kernels::with_plans();
+
+fn kernels(separate: Separate) -> &'static Kernels<CrossEntropy> {
+    match separate {
+        Separate::No => &CROSS_ENTROPY,
+        Separate::Values => &OF_VALUES,
+        Separate::Rows => &OF_ROWS,
+    }
+}
 
 /// What cross-entropy takes and gives.
 #[derive(Debug)]
@@ -106,7 +117,7 @@ pub fn cross_entropy(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome
 /// Launches a call, or does else with it.
 pub(crate) fn forward<A: Act>(call: Forward<'_>, act: &A) -> Result<A::Done, LaunchError> {
     with_args(call, |args, separate| {
-        act.act(&CROSS_ENTROPY, args, || {
+        act.act(kernels(separate), args, || {
             Ok(CrossEntropy { separate, rows: plan::rows(&rows(args.x, args.dx.as_deref()), act.chip())? })
         })
     })
@@ -161,7 +172,7 @@ pub fn bind(call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
 /// # Errors
 /// As [`cross_entropy`](cross_entropy()).
 pub fn bind_plan(kernel: CrossEntropy, call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
-    with_args(call, |args, _| CROSS_ENTROPY.bind(kernel, args, device))
+    with_args(call, |args, _| kernels(kernel.separate).bind(kernel, args, device))
 }
 
 /// Measures the plans for calls like this one, and has [`cross_entropy`](cross_entropy()) take the fastest for them in

@@ -8,7 +8,8 @@ use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
 
 /// What the body needs.
-const ROOM: Room = Room { tensors: 1, threads: 512 };
+const ROOM: Room =
+    Room { tensors: 1, threads: 512, inputs: 1, accesses: [4, 4], held: 16 << 10, staging: 128, cluster: 256 };
 
 struct Ways;
 
@@ -20,6 +21,11 @@ impl Operator for Ways {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
             supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
+        },
+        Implementation {
+            name: "staged",
+            what: "the blocks of a row copy it into shared memory once, and read it there",
+            supports: |rows, chip| form(Form::Staged, rows, ROOM, chip),
         },
         Implementation {
             name: "cluster",

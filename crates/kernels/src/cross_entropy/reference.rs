@@ -8,23 +8,62 @@ pub fn lse(x: &[f64]) -> f64 {
     max + x.iter().map(|v| (v - max).exp()).sum::<f64>().ln()
 }
 
+/// What a row's target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A class.
+    Class(usize),
+    /// That of rows that do not count.
+    Ignored,
+    /// None of so many classes.
+    Wrong,
+}
+
+impl Target {
+    /// Of a class number, where there are so many classes.
+    pub fn new(target: i64, classes: usize, options: &Options) -> Target {
+        if target == i64::from(options.ignore_index) {
+            return Target::Ignored;
+        }
+        usize::try_from(target).ok().filter(|t| *t < classes).map_or(Target::Wrong, Target::Class)
+    }
+
+    /// What loss and gradient are where it is no class.
+    fn instead(self) -> f64 {
+        if self == Target::Ignored { 0.0 } else { f64::NAN }
+    }
+}
+
+fn weight_of(weight: Option<&[f64]>, c: usize) -> f64 {
+    weight.map_or(1.0, |w| w[c])
+}
+
+/// The loss of a row whose logits have that [`lse`] and whose target that `logit`.
+pub fn loss(x: &[f64], lse: f64, target: Target, logit: f64, weight: Option<&[f64]>, options: &Options) -> f64 {
+    let Target::Class(t) = target else { return target.instead() };
+    let (n, share, z) = (x.len() as f64, f64::from(options.smoothing), f64::from(options.z_loss));
+    let one = |(c, x): (usize, &f64)| weight_of(weight, c) * (lse - x);
+    let of_all: f64 = if share == 0.0 { 0.0 } else { x.iter().enumerate().map(one).sum() };
+    (1.0 - share) * weight_of(weight, t) * (lse - logit) + share / n * of_all + z * lse * lse
+}
+
+/// The gradients of a row's logits where the loss's is 1.
+pub fn gradient(x: &[f64], lse: f64, target: Target, weight: Option<&[f64]>, options: &Options) -> Vec<f64> {
+    let Target::Class(t) = target else { return vec![target.instead(); x.len()] };
+    let (n, share, z) = (x.len() as f64, f64::from(options.smoothing), f64::from(options.z_loss));
+    let weights: f64 = (0..x.len()).map(|c| weight_of(weight, c)).sum();
+    let own = (1.0 - share) * weight_of(weight, t);
+    let all = own + share / n * weights + 2.0 * z * lse;
+    let one = |c: usize| if c == t { own } else { 0.0 };
+    let of = |(c, x): (usize, &f64)| (x - lse).exp() * all - share / n * weight_of(weight, c) - one(c);
+    x.iter().enumerate().map(of).collect()
+}
+
 /// The loss of a row, and its logits' gradients where the loss's is 1.
 pub fn cross_entropy(x: &[f64], target: i64, weight: Option<&[f64]>, options: &Options) -> (f64, Vec<f64>) {
-    if target == i64::from(options.ignore_index) {
-        return (0.0, vec![0.0; x.len()]);
-    }
-    let Some(t) = usize::try_from(target).ok().filter(|t| *t < x.len()) else {
-        return (f64::NAN, vec![f64::NAN; x.len()]);
-    };
-    let (n, share, z) = (x.len() as f64, f64::from(options.smoothing), f64::from(options.z_loss));
-    let (lse, w) = (lse(x), |c: usize| weight.map_or(1.0, |w| w[c]));
-    let of_all: f64 = if share == 0.0 { 0.0 } else { x.iter().enumerate().map(|(c, x)| w(c) * (lse - x)).sum() };
-    let loss = (1.0 - share) * w(t) * (lse - x[t]) + share / n * of_all + z * lse * lse;
-    let weights: f64 = (0..x.len()).map(w).sum();
-    let all = (1.0 - share) * w(t) + share / n * weights + 2.0 * z * lse;
-    let one = |c: usize| if c == t { (1.0 - share) * w(t) } else { 0.0 };
-    let dx = x.iter().enumerate().map(|(c, x)| (x - lse).exp() * all - share / n * w(c) - one(c));
-    (loss, dx.collect())
+    let (target, lse) = (Target::new(target, x.len(), options), lse(x));
+    let logit = if let Target::Class(t) = target { x[t] } else { 0.0 };
+    (loss(x, lse, target, logit, weight, options), gradient(x, lse, target, weight, options))
 }
 
 #[cfg(test)]

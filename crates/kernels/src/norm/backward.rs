@@ -5,13 +5,30 @@ use super::forward::statistic;
 use super::{Kind, view};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, Implementation, Operator, choose};
-use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum2, Walk, form, launch};
+use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum2, Walk, form, launch, vector};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, Plans};
 use warpsmith_types::Chip;
 
 static BACKWARD: Kernels<NormBackward> = Kernels::with_plans();
+
+/// Plans by all that they depend on: the length of rows, the width of an access, bytes of elements, the chip. Each call needs
+/// its plan before it finds its kernel, and planning takes longer than a launch.
+static PLANS: RwLock<BTreeMap<(usize, usize, [usize; 2], &str), Arc<RowPlan>>> = RwLock::new(BTreeMap::new());
+
+fn plan(rows: &Vec<&TensorArg>, dim: usize, chip: &Chip) -> Result<Arc<RowPlan>, ArgumentError> {
+    let bytes = |most: fn(usize, usize) -> usize| rows.iter().map(|t| t.dtype.bytes()).reduce(most).unwrap_or(1);
+    let key = (dim, vector(rows), [bytes(usize::min), bytes(usize::max)], chip.name);
+    if let Some(plan) = PLANS.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        return Ok(plan.clone());
+    }
+    let plan = Arc::new(choose::<Ways>(rows, chip)?);
+    PLANS.write().unwrap_or_else(PoisonError::into_inner).insert(key, plan.clone());
+    Ok(plan)
+}
 
 /// Gradients of [`Forward`](super::Forward), whose `x` plus `residual` is `x` here. Shapes and dtypes as there.
 ///
@@ -223,7 +240,8 @@ impl NormBackward {
 }
 
 /// What the body needs.
-const ROOM: Room = Room { tensors: 2, threads: 512 };
+const ROOM: Room =
+    Room { tensors: 2, threads: 512, inputs: 2, accesses: [2, 4], held: 16 << 10, staging: 256, cluster: 256 };
 
 struct Ways;
 
@@ -235,6 +253,11 @@ impl Operator for Ways {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
             supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
+        },
+        Implementation {
+            name: "staged",
+            what: "the blocks of a row copy it into shared memory once, and read it there",
+            supports: |rows, chip| form(Form::Staged, rows, ROOM, chip),
         },
         Implementation {
             name: "cluster",
@@ -269,7 +292,7 @@ pub(crate) fn backward<A: Act>(kind: Kind, call: Backward<'_>, act: &A) -> Resul
     let sums = columns::Sums { x: &x, dy: &dy, rstd: &rstd, mean: mean.as_ref(), dweight, dbias };
     let rows: Vec<&TensorArg> =
         [Some(&x), Some(&dy), Some(&dx), dresidual_out.as_ref(), dresidual.as_ref()].into_iter().flatten().collect();
-    let plan = choose::<Ways>(&rows, act.chip()).map_err(ArgumentError::from)?;
+    let plan = plan(&rows, x.dim(2), act.chip())?;
     let fused = !sums.is_empty() && plan.holds && x.dim(2) <= FUSED;
     let parts = match fused {
         true => plan.blocks(x.dim(0)).clamp(1, most_parts(x.dim(2))),
@@ -303,7 +326,7 @@ pub(crate) fn backward<A: Act>(kind: Kind, call: Backward<'_>, act: &A) -> Resul
         dbias: of_bias,
         weight_offset: (call.weight_offset != 0.0).then_some(call.weight_offset),
     };
-    all.push(act.act(&BACKWARD, &args, || Ok(NormBackward { kind, rows: plan }))?);
+    all.push(act.act(&BACKWARD, &args, || Ok(NormBackward { kind, rows: (*plan).clone() }))?);
     if let Some(room) = &room {
         all.extend(sums.last(room, act)?);
     }

@@ -1,15 +1,24 @@
 //! Normalisation of rows, with all that goes with it.
 
-use super::{Kind, view};
+use super::{Call, Kind, Ways, view};
 use crate::act::{Act, TunedPlan, Tuner};
-use crate::gate::{self, Candidate, Implementation, Operator, Refusal, choose};
-use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum1, form, launch};
+use crate::gate::{self, Candidate, choose};
+use crate::rows::{Chunk, RowPlan, Rows, Sum1, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, Plans};
 use warpsmith_types::Chip;
 
-static NORM: Kernels<Norm> = Kernels::with_plans();
+// Calls of both kinds can have one signature, by which a kernel is found again.
+static RMS: Kernels<Norm> = Kernels::with_plans();
+static LAYER: Kernels<Norm> = Kernels::with_plans();
+
+fn kernels(kind: Kind) -> &'static Kernels<Norm> {
+    match kind {
+        Kind::Rms => &RMS,
+        Kind::Layer => &LAYER,
+    }
+}
 
 /// A normalisation of rows. `x`, `y`, `residual` and `residual_out` are (rows, dim) or (rows, heads, dim); `weight` and
 /// `bias` are (dim), or (heads, dim); `rstd` and `mean` are (rows) or (rows, heads), f32. Each tensor has its own dtype of
@@ -164,37 +173,8 @@ impl Kernel for Norm {
     }
 }
 
-/// The rows of a call, the widest dtype among them deciding an access.
-struct Ways;
-
-impl Operator for Ways {
-    type Arguments<'a> = Vec<&'a TensorArg>;
-    type Plan = RowPlan;
-    const SPECIALISED: &'static [Implementation<Ways>] = &[
-        Implementation {
-            name: "registers",
-            what: "a block reads its rows once and holds them in registers",
-            supports: |rows, chip| by(Form::Block, rows, chip),
-        },
-        Implementation {
-            name: "cluster",
-            what: "the blocks of a cluster read a row once and hold it in registers",
-            supports: |rows, chip| by(Form::Cluster, rows, chip),
-        },
-    ];
-    const GENERAL: Implementation<Ways> = Implementation {
-        name: "twice",
-        what: "rows are read for each reduction, and for the output",
-        supports: |rows, chip| by(Form::Streamed, rows, chip),
-    };
-}
-
-fn by(way: Form, rows: &[&TensorArg], chip: &Chip) -> Result<RowPlan, Refusal> {
-    form(way, rows, ROOM, chip)
-}
-
-/// What the body needs.
-const ROOM: Room = Room { tensors: 1, threads: 512 };
+/// Threads to a block that the body has registers for, with everything that it can do.
+const MOST_THREADS: usize = 512;
 
 /// What a call's tensors are to the kernel.
 struct Views {
@@ -252,19 +232,25 @@ impl Views {
 }
 
 impl NormArgs<'_> {
-    fn rows(&self) -> Vec<&TensorArg> {
+    fn call(&self, kind: Kind) -> Call<'_> {
         let rows = [Some(self.x), Some(&*self.y), self.residual, self.residual_out.as_deref()];
-        rows.into_iter().flatten().collect()
+        let plain = kind == Kind::Rms && self.bias.is_none() && self.mean.is_none() && self.weight_offset.is_none();
+        Call {
+            rows: rows.into_iter().flatten().collect(),
+            inputs: 1 + usize::from(self.residual.is_some()),
+            weight: self.weight.is_some(),
+            plain: plain && self.residual.is_none() && self.residual_out.is_none(),
+        }
     }
 
     fn plan(&self, kind: Kind, chip: &Chip) -> Result<Norm, ArgumentError> {
-        Ok(Norm { kind, rows: choose::<Ways>(&self.rows(), chip)? })
+        Ok(Norm { kind, rows: choose::<Ways>(&self.call(kind), chip)? })
     }
 }
 
 impl Plans for Norm {
     fn plans(&self) -> Vec<Norm> {
-        let plans = self.rows.others(self.rows.dim).filter(|p| p.threads() <= ROOM.threads);
+        let plans = self.rows.others(self.rows.dim).filter(|p| p.threads() <= MOST_THREADS);
         plans.map(|rows| Norm { kind: self.kind, rows }).collect()
     }
 
@@ -277,7 +263,7 @@ impl Plans for Norm {
 pub(crate) fn forward<A: Act>(kind: Kind, call: &Forward<'_>, act: &A) -> Result<A::Done, LaunchError> {
     let mut views = Views::new(kind, call)?;
     let args = views.args();
-    act.act(&NORM, &args, || args.plan(kind, act.chip()))
+    act.act(kernels(kind), &args, || args.plan(kind, act.chip()))
 }
 
 /// Checks the arguments and compiles the kernel that a call takes for them, without launching it.
@@ -294,7 +280,7 @@ pub fn bind(kind: Kind, call: Forward<'_>, device: &Device) -> Result<Bound, Lau
 /// As the call.
 pub fn bind_plan(kernel: Norm, call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
     let mut views = Views::new(kernel.kind, &call)?;
-    NORM.bind(kernel, &views.args(), device)
+    kernels(kernel.kind).bind(kernel, &views.args(), device)
 }
 
 /// Measures the plans for calls like this one, and has those take the fastest in this process, as [`Kernels::tune`] says.
@@ -319,7 +305,7 @@ pub fn plan_on(kind: Kind, call: &Forward<'_>, chip: &Chip) -> Result<Norm, Argu
 /// # Errors
 /// [`ArgumentError`] when no implementation could take it.
 pub fn candidates(kind: Kind, call: &Forward<'_>, chip: &Chip) -> Result<Vec<Candidate<Norm>>, ArgumentError> {
-    let all = gate::candidates::<Ways>(&Views::new(kind, call)?.args().rows(), chip);
+    let all = gate::candidates::<Ways>(&Views::new(kind, call)?.args().call(kind), chip);
     Ok(all.into_iter().map(|c| c.map(|rows| Norm { kind, rows })).collect())
 }
 

@@ -3,6 +3,7 @@
 mod backward;
 mod columns;
 mod forward;
+mod plan;
 mod view;
 
 pub use backward::{
@@ -16,6 +17,7 @@ pub use forward::{Forward, Norm, NormArgs, NormParams, bind, bind_plan, candidat
 
 pub(crate) use backward::backward;
 pub(crate) use forward::forward;
+pub(crate) use plan::{Call, Ways};
 
 /// Which normalisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

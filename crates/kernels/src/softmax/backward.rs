@@ -61,7 +61,8 @@ impl Kernel for SoftmaxBackward {
 }
 
 /// What the body needs.
-const ROOM: Room = Room { tensors: 2, threads: 1024 };
+const ROOM: Room =
+    Room { tensors: 2, threads: 1024, inputs: 2, accesses: [2, 4], held: 16 << 10, staging: 256, cluster: 256 };
 
 struct Ways;
 
@@ -73,6 +74,11 @@ impl Operator for Ways {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
             supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
+        },
+        Implementation {
+            name: "staged",
+            what: "the blocks of a row copy it into shared memory once, and read it there",
+            supports: |rows, chip| form(Form::Staged, rows, ROOM, chip),
         },
         Implementation {
             name: "cluster",
