@@ -34,7 +34,7 @@ fn the_main_job() {
     for part in [
         "softmax of bf16 (22, 49152) from examples/data/logits.safetensors",
         "emulated H200",
-        "1024 threads and 1 row a block, 1024 threads a row, 6 × 8 elements a thread",
+        " × 8 elements a thread",
         "warp instructions emulated; sanitizer: clean",
         "result   right: largest error",
         "tolerance 3.9e-3 relative",

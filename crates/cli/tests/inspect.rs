@@ -98,12 +98,12 @@ fn machine_code_and_what_it_costs() {
     let costs = shown(&["rms_norm", "--resources", "--target", "sm_120a"]);
     for part in [
         "for sm_120a\n",
-        "block      256 x 1 x 1",
+        " x 1 x 1 threads\n",
         "spills     0 bytes stored, 0 loaded",
         "resident   ",
         " of 48 warps; limited by ",
         "(RTX 5090)",
-        "4 of 128 bits",
+        " of 128 bits in global memory",
         "warnings   none",
     ] {
         assert!(costs.contains(part), "{part}: {costs}");
