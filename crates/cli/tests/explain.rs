@@ -61,7 +61,8 @@ fn long_rows_are_taken_by_clusters_where_there_are_some() {
         let blocks = taken["kernel"]["cluster"][0].as_u64().unwrap();
         assert!(blocks > 1, "{said}");
         let said = explain(operator, "a100");
-        assert_eq!(said["taken"], "twice", "{said}");
+        let taken = said["taken"].as_str().unwrap();
+        assert!(["staged", "twice"].contains(&taken), "{said}");
         let refusal = "it needs sm_90a, and the chip is sm_80";
         assert!(said["implementations"].as_array().unwrap().iter().any(|way| way["refusal"] == refusal), "{said}");
     }
