@@ -16,7 +16,9 @@ static BACKWARD: Kernels<NormBackward> = Kernels::new();
 
 /// Plans by all that they depend on: the length of rows, the width of an access, the chip. Each call needs its plan before
 /// it finds its kernel, and planning takes longer than a launch.
-static PLANS: RwLock<BTreeMap<(usize, usize, &str), Arc<RowPlan>>> = RwLock::new(BTreeMap::new());
+static PLANS: RwLock<Plans> = RwLock::new(BTreeMap::new());
+
+type Plans = BTreeMap<(usize, usize, &'static str), Arc<RowPlan>>;
 
 fn plan(rows: &Vec<&TensorArg>, dim: usize, chip: &Chip) -> Result<Arc<RowPlan>, ArgumentError> {
     let key = (dim, vector(rows), chip.name);
