@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pytest
 import warpsmith
-from conftest import DTYPES
+from support import DTYPES
 from warpsmith import _native
 
 X = np.arange(24, dtype=np.float32).reshape(2, 12)
