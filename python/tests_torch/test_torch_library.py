@@ -1,0 +1,159 @@
+"""The operators in `torch.library`: PyTorch's own check of them, transforms, modes and CUDA graphs."""
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import warpsmith.torch as ws
+
+ops = torch.ops.warpsmith
+
+
+def examples(device):
+    x, residual = (torch.randn(4, 3, 64, device=device) for _ in range(2))
+    weight, bias = (torch.randn(64, device=device) for _ in range(2))
+    flat, target = x.reshape(12, 64), torch.randint(0, 64, (12,), device=device)
+    rstd, mean = torch.rand(4, 3, device=device), torch.randn(4, 3, device=device)
+    loss = (flat, target, None, torch.randn(12, device=device), torch.randn(12, device=device))
+    back = ("rms", x, weight, residual, rstd, None, None, 0.0, torch.float32)
+    return {
+        "rms_norm": (x, weight, bias),
+        "rms_norm_residual": (x, residual, weight),
+        "layer_norm": (x, weight, bias),
+        "layer_norm_residual": (x, residual, weight, bias),
+        "softmax": (x,),
+        "cross_entropy": (flat, target),
+        "norm_forward": ("layer", x, weight, bias, residual, 1e-5, 0.0, None, torch.bfloat16, True, True),
+        "norm_backward": (*back, torch.bfloat16, True, [64], torch.float32),
+        "softmax_backward": (x, residual),
+        "cross_entropy_forward": (flat, target, None, None, -100, 0.0, 0.0, True),
+        "cross_entropy_backward": (*loss, -100, 0.0, 0.0),
+        "cross_entropy_gradient_": (flat, target, None, None, -100, 0.0, 0.0),
+    }
+
+
+DIFFERENTIABLE = ("rms_norm", "rms_norm_residual", "layer_norm", "layer_norm_residual", "softmax", "cross_entropy")
+
+
+@pytest.mark.parametrize("name", list(examples("cpu")))
+@pytest.mark.parametrize("gradients", [False, True])
+def test_opcheck(name, gradients, device):
+    if gradients and name not in DIFFERENTIABLE:
+        pytest.skip("it is a part of one that has gradients")
+    arguments = examples(device)[name]
+    if gradients:
+        arguments = tuple(a.requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in arguments)
+    torch.library.opcheck(getattr(ops, name).default, arguments)
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 64), (12, 64)])
+def test_permuted_input_is_laid_out_as_the_fake_one_says(shape, device):
+    x = torch.randn(shape[::-1], device=device).permute(*range(len(shape))[::-1])
+    assert x.shape == shape
+    real = ops.rms_norm(x)
+    with torch._subclasses.FakeTensorMode() as mode:
+        fake = ops.rms_norm(mode.from_tensor(x))
+    assert fake.shape == real.shape and fake.stride() == real.stride() and fake.dtype == real.dtype
+
+
+def test_operator_and_function_agree(device):
+    x, weight = torch.randn(5, 64, device=device), torch.randn(64, device=device)
+    assert torch.equal(ops.rms_norm(x, weight), ws.rms_norm(x, weight))
+    assert torch.equal(ops.softmax(x), ws.softmax(x))
+
+
+def test_a_dispatch_mode_sees_the_operator(device):
+    seen = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    x = torch.randn(5, 64, device=device, requires_grad=True)
+    with Watch():
+        ws.softmax(x).sum().backward()
+    assert any("warpsmith.softmax" in name for name in seen)
+    assert any("warpsmith.softmax_backward" in name for name in seen)
+
+
+def test_any_number_of_rows_is_one_graph(device):
+    torch._dynamo.reset()
+    compiled = []
+
+    def backend(graph, _):
+        compiled.append(graph)
+        return graph.forward
+
+    function = torch.compile(lambda x: ws.rms_norm(x) * 2, fullgraph=True, dynamic=True, backend=backend)
+    for rows in (3, 4, 9):
+        x = torch.randn(rows, 64, device=device)
+        torch.testing.assert_close(function(x), ws.rms_norm(x) * 2)
+    assert len(compiled) == 1
+
+
+def test_checkpoint(device):
+    x = torch.randn(5, 64, device=device, requires_grad=True)
+    weight = torch.randn(64, device=device, requires_grad=True)
+    y = torch.utils.checkpoint.checkpoint(ws.rms_norm, x, weight, use_reentrant=False)
+    y.square().sum().backward()
+    first, x.grad = x.grad, None
+    ws.rms_norm(x, weight).square().sum().backward()
+    assert torch.equal(first, x.grad)
+
+
+def test_graph_of_a_layer_and_its_gradients(card):
+    """A step is captured once, and replayed on other numbers."""
+    x = torch.randn(64, 512, device=card, dtype=torch.bfloat16)
+    weight = torch.randn(512, device=card, requires_grad=True)
+    target = torch.randint(0, 512, (64,), device=card)
+
+    def step():
+        weight.grad = None
+        loss = ws.cross_entropy(ws.rms_norm(x, weight), target)
+        loss.backward()
+        return loss.detach(), weight.grad, ws.softmax(x)
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(2):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = step()
+    for _ in range(2):
+        x.normal_()
+        graph.replay()
+        got = [t.clone() for t in captured]
+        for mine, other in zip(got, step()):
+            torch.testing.assert_close(mine, other)
+
+
+def test_side_stream(card):
+    """What is queued before and after on a stream is in order with a kernel, while another stream is idle."""
+    x = torch.randn(1 << 14, 2048, device=card)
+    ws.softmax(x)
+    torch.cuda.synchronize()
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(50_000_000)
+        y = ws.softmax(x * 0 + 1) * 2
+    stream.synchronize()
+    torch.testing.assert_close(y, torch.full_like(y, 2 / 2048))
+
+
+def test_reduce_overhead(card):
+    """Inductor's own CUDA graphs hold the operators."""
+    torch._dynamo.reset()
+    weight = torch.randn(256, device=card)
+    function = torch.compile(lambda x: ws.rms_norm(x * 2, weight) + 1, fullgraph=True, mode="reduce-overhead")
+    for _ in range(4):
+        x = torch.randn(32, 256, device=card)
+        torch.testing.assert_close(function(x).clone(), ws.rms_norm(x * 2, weight) + 1, atol=1e-5, rtol=1e-5)
+
+
+def test_two_devices_are_not_mixed(card):
+    with pytest.raises(ValueError, match="weight"):
+        ws.rms_norm(torch.randn(4, 64, device=card), torch.randn(64))

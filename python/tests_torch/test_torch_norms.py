@@ -1,0 +1,139 @@
+"""RMS norm and layer norm: results and gradients, eagerly and compiled."""
+
+import pytest
+import torch
+
+import torch_references as references
+import warpsmith
+from warpsmith.torch import RMSNorm, layer_norm, rms_norm
+
+OURS = {"rms": rms_norm, "layer": layer_norm}
+THEIRS = {"rms": references.rms_norm, "layer": references.layer_norm}
+BACKEND = {"cpu": "aot_eager", "cuda": "inductor"}
+
+
+def maybe_compiled(function, compiled, device):
+    return torch.compile(function, fullgraph=True, backend=BACKEND[device]) if compiled else function
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+@pytest.mark.parametrize("weight_dtype", [torch.float32, torch.bfloat16, None])
+@pytest.mark.parametrize("kind", ["rms", "layer"])
+def test_gradients(kind, weight_dtype, dtype, compiled, device):
+    torch._dynamo.reset()
+    x = torch.randn(3, 5, 192, device=device, dtype=dtype)
+    weight = None if weight_dtype is None else torch.randn(192, device=device, dtype=weight_dtype)
+    bias = None if weight is None else torch.randn(192, device=device, dtype=weight_dtype)
+    ours, theirs = references.leaves(x, weight, bias)
+    y = maybe_compiled(OURS[kind], compiled, device)(*ours)
+    want = THEIRS[kind](*theirs)[0]
+    assert y.dtype == dtype and y.shape == x.shape
+    references.close(y, want)
+    dy = torch.randn_like(y)
+    y.backward(dy)
+    want.backward(dy.double())
+    references.same_gradients(ours, theirs, scale=4)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("used", ["both", "result", "residual"])
+@pytest.mark.parametrize("heads", [False, True])
+@pytest.mark.parametrize("residual_dtype", [torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("kind", ["rms", "layer"])
+def test_residual(kind, residual_dtype, heads, used, compiled, device):
+    torch._dynamo.reset()
+    x = torch.randn(2, 7, 4, 64, device=device, dtype=torch.bfloat16)
+    residual = torch.randn(x.shape, device=device, dtype=residual_dtype)
+    weight, bias = (torch.randn((4, 64) if heads else (64,), device=device) for _ in range(2))
+    ours, theirs = references.leaves(x, weight, bias, residual)
+    function = maybe_compiled(lambda *a: OURS[kind](*a, prenorm=True), compiled, device)
+    y, h = function(*ours)
+    want, want_h = THEIRS[kind](*theirs)
+    assert h.dtype == residual_dtype
+    references.close(y, want)
+    references.close(h, want_h)
+    dy, dh = torch.randn_like(y), torch.randn_like(h)
+    given = {"both": ((y, dy), (h, dh)), "result": ((y, dy),), "residual": ((h, dh),)}[used]
+    wanted = {"both": ((want, dy), (want_h, dh)), "result": ((want, dy),), "residual": ((want_h, dh),)}[used]
+    torch.autograd.backward([t for t, _ in given], [g for _, g in given])
+    torch.autograd.backward([t for t, _ in wanted], [g.double() for _, g in wanted])
+    references.same_gradients(ours, theirs, scale=4)
+
+
+def test_residual_alone_returns_one_tensor(device):
+    x, residual = (torch.randn(4, 64, device=device) for _ in range(2))
+    weight = torch.randn(64, device=device)
+    y = rms_norm(x, weight, residual=residual)
+    references.close(y, references.rms_norm(x.double(), weight.double(), residual=residual.double())[0])
+    assert torch.equal(y, rms_norm(x, weight, residual=residual, prenorm=True)[0])
+
+
+@pytest.mark.parametrize("kind", ["rms", "layer"])
+def test_options(kind, device):
+    x, weight = torch.randn(4, 96, device=device, dtype=torch.bfloat16), torch.randn(96, device=device)
+    y = OURS[kind](x, weight, eps=0.5, weight_offset=1.0, out_dtype=torch.float32)
+    assert y.dtype == torch.float32
+    references.close(y, THEIRS[kind](x.double(), weight.double(), eps=0.5, weight_offset=1.0)[0])
+
+
+def views(x):
+    return {
+        "rows apart": torch.cat([x, x], -1)[:, : x.shape[1]],
+        "columns apart": x.repeat_interleave(2, -1)[:, ::2],
+        "transposed": x.t().contiguous().t(),
+        "one row": x[:1].expand_as(x),
+    }
+
+
+@pytest.mark.parametrize("name", ["rows apart", "columns apart", "transposed", "one row"])
+def test_strides(name, device):
+    view = views(torch.randn(6, 64, device=device))[name]
+    weight = torch.randn(64, device=device)
+    (x, w), (x64, w64) = references.leaves(view, weight)
+    y = rms_norm(view, weight)
+    references.close(y, references.rms_norm(view.double(), weight.double())[0])
+    assert torch.equal(y, rms_norm(view.contiguous(), weight))
+    # The gradient of a sum has no memory of its own for each element.
+    rms_norm(x, w).sum().backward()
+    references.rms_norm(x64, w64)[0].sum().backward()
+    references.same_gradients((x, w), (x64, w64), scale=4)
+
+
+def test_only_what_needs_a_gradient_gets_one(device):
+    x, weight = torch.randn(4, 64, device=device), torch.randn(64, device=device, requires_grad=True)
+    rms_norm(x, weight).sum().backward()
+    assert weight.grad is not None and x.grad is None
+    weight.grad = None
+    with torch.no_grad():
+        assert not rms_norm(x, weight).requires_grad
+    x.requires_grad_()
+    rms_norm(x, weight.detach()).sum().backward()
+    assert x.grad is not None and weight.grad is None
+
+
+def test_no_rows(device):
+    x = torch.empty(0, 64, device=device, requires_grad=True)
+    weight = torch.randn(64, device=device, requires_grad=True)
+    y = rms_norm(x, weight)
+    assert y.shape == x.shape
+    y.sum().backward()
+    assert x.grad.shape == x.shape and bool((weight.grad == 0).all())
+
+
+def test_module(device):
+    ours, theirs = RMSNorm(64, device=device), torch.nn.RMSNorm(64, device=device)
+    theirs.weight.data.normal_()
+    ours.load_state_dict(theirs.state_dict())
+    x = torch.randn(3, 64, device=device)
+    torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=1e-5)
+
+
+def test_bad_arguments(device):
+    x, weight = torch.randn(4, 64, device=device), torch.randn(65, device=device)
+    with pytest.raises(warpsmith.ArgumentError, match="weight"):
+        rms_norm(x, weight)
+    with pytest.raises(ValueError, match="prenorm"):
+        rms_norm(x, prenorm=True)
+    with pytest.raises(ValueError, match="dtype|f64"):
+        rms_norm(x.double())
