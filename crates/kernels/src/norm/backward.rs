@@ -17,7 +17,9 @@ static BACKWARD: Kernels<NormBackward> = Kernels::with_plans();
 
 /// Plans by all that they depend on: the length of rows, the width of an access, bytes of elements, the chip. Each call needs
 /// its plan before it finds its kernel, and planning takes longer than a launch.
-static PLANS: RwLock<BTreeMap<(usize, usize, [usize; 2], &str), Arc<RowPlan>>> = RwLock::new(BTreeMap::new());
+static PLANS: RwLock<Planned> = RwLock::new(BTreeMap::new());
+
+type Planned = BTreeMap<(usize, usize, [usize; 2], &'static str), Arc<RowPlan>>;
 
 fn plan(rows: &Vec<&TensorArg>, dim: usize, chip: &Chip) -> Result<Arc<RowPlan>, ArgumentError> {
     let bytes = |most: fn(usize, usize) -> usize| rows.iter().map(|t| t.dtype.bytes()).reduce(most).unwrap_or(1);
