@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pytest
 import warpsmith
-from conftest import DTYPES
+from support import DTYPES
 from warpsmith import _native
 
 X = np.arange(24, dtype=np.float32).reshape(2, 12)
@@ -113,6 +113,18 @@ def test_any_library_with_dlpack(old):
     _native.softmax_fwd(Capsules(x, old), Capsules(out, old))
     assert np.allclose(out, warpsmith.softmax(X))
     assert (sys.getrefcount(x), sys.getrefcount(out)) == before
+
+
+@pytest.mark.parametrize("device", [None, "emulated"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_jax_s_arrays_come_back_as_such(device, dtype):
+    jax = pytest.importorskip("jax")
+    if jax.devices()[0].platform != "cpu":
+        pytest.skip("this JAX has its arrays on a card")
+    x = jax.random.normal(jax.random.key(0), (2, 3, 1, 64)).astype(dtype)
+    y, rstd = warpsmith.rms_norm(x, return_rstd=True, device=device)
+    assert isinstance(y, jax.Array) and (y.shape, y.dtype, rstd.shape) == (x.shape, x.dtype, x.shape[:-1])
+    assert np.array_equal(np.asarray(y), warpsmith.rms_norm(np.asarray(x), device=device))
 
 
 class DLTensor(ctypes.Structure):

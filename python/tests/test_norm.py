@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import warpsmith
-from conftest import DTYPES, compare
+from support import DTYPES, compare
 
 
 def f64(x):

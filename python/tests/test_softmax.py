@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import warpsmith
-from conftest import compare
+from support import compare
 
 
 def f64(x):

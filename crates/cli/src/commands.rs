@@ -65,7 +65,7 @@ enum Command {
 #[derive(Args)]
 pub(crate) struct RunArgs {
     /// The operator
-    #[arg(value_name = "OP", value_parser = Names(operator::names))]
+    #[arg(value_name = "OP", value_parser = Names(operator::runnable))]
     pub(crate) operator: String,
     /// A .safetensors or .npy file with a (rows, dim) tensor, for gemm (m, k)
     #[arg(long, value_name = "FILE", required_unless_present = "random", conflicts_with = "random")]
@@ -118,12 +118,15 @@ pub(crate) struct InspectArgs {
     /// The dtype of all tensors
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = parse_dtype)]
     pub(crate) dtype: DType,
-    /// softmax, rms_norm: the length of a row
+    /// Operators over rows: the length of a row
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) dim: usize,
     /// gemm: its extents; without it, 4096 each
     #[arg(long, value_name = "MxNxK", value_parser = parse_product)]
     pub(crate) shape: Option<[usize; 3]>,
+    /// Promise that weights are constant
+    #[arg(long)]
+    pub(crate) constant: bool,
     /// The instruction set: sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a
     #[arg(long, value_name = "TARGET", default_value = "sm_90a", value_parser = parse_target)]
     pub(crate) target: Target,

@@ -38,6 +38,9 @@ pub(crate) struct ExplainArgs {
     /// What the tensors' addresses are multiples of, in bytes, and of no more: a power of two
     #[arg(long, value_name = "BYTES", default_value_t = 256, value_parser = parse_alignment)]
     align: u64,
+    /// Promise that weights are constant
+    #[arg(long)]
+    constant: bool,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -91,6 +94,8 @@ struct KernelReport {
     grid: [usize; 3],
     block: [usize; 3],
     cluster: Option<[usize; 3]>,
+    /// Whether it may start before the launch before it is over.
+    pdl: bool,
     /// Dynamic shared memory of a block, in bytes.
     dynamic_shared: u32,
     /// By ptxas, where it is found.
@@ -105,11 +110,12 @@ struct KernelReport {
 /// Prints it. The exit code is 2 when no implementation takes the call.
 pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let chip = chip(args)?;
-    let case = Case::new(Operator::named(&args.operator)?, args.dtype, &args.shape, None)?;
+    let mut case = Case::new(Operator::named(&args.operator)?, args.dtype, &args.shape, None)?;
+    case.constant = args.constant;
     let mut next = 1 << 20;
     let Ok(mut tensors) = case.place(|part| -> Result<_, Infallible> {
         // An odd multiple, so that nothing else divides it.
-        let t = TensorArg::new(next | args.align, DeviceId(0), case.dtype, &part.shape);
+        let t = TensorArg::new(next | args.align, DeviceId(0), part.dtype, &part.shape);
         next = (t.address + t.span()).next_multiple_of(8192);
         Ok(t)
     });
@@ -182,6 +188,7 @@ impl KernelReport {
             grid: launch.grid,
             block: launch.block,
             cluster: launch.cluster,
+            pdl: launch.pdl,
             dynamic_shared,
             registers: known.and_then(|r| r.registers),
             static_shared: known.map(|r| r.shared),
@@ -258,6 +265,9 @@ impl fmt::Display for KernelReport {
         write!(f, "\n  launch     {} blocks of {} threads", times(self.grid), times(self.block))?;
         if let Some(cluster) = self.cluster {
             write!(f, " in clusters of {}", times(cluster))?;
+        }
+        if self.pdl {
+            f.write_str(", with PDL")?;
         }
         let dynamic = self.dynamic_shared;
         match (self.registers, &self.unknown) {

@@ -41,7 +41,8 @@ matrix products: beside matrix instructions alone, with no traffic of memory). K
 of several launches, each on memory of its own. On the emulator there is no clock: what is printed are counts of
 instructions and bytes, the same in each run.
 
-Suites: rows is softmax and rms_norm over lengths of rows, all is that and matrix products.
+Suites: rows is softmax, normalisations and cross-entropy over lengths of rows, gradients is theirs (those of normalisations:
+of their input), all is both and matrix products.
 
 Exit codes: 0 measured, whatever --compare shows; 2 bad input, or a file that can not be read or written; 3 the device failed,
 or the sanitizer found an error.";

@@ -18,17 +18,46 @@ pub(crate) enum RowOperator {
     Softmax,
     /// RMS normalisation of rows.
     RmsNorm,
+    /// Layer normalisation of rows.
+    LayerNorm,
+    /// Cross-entropy of rows of logits.
+    CrossEntropy,
+    /// The gradient of softmax.
+    SoftmaxBackward,
+    /// The gradient of RMS normalisation, of its input.
+    RmsNormBackward,
+    /// The gradient of layer normalisation, of its input.
+    LayerNormBackward,
+    /// The gradient of cross-entropy.
+    CrossEntropyBackward,
 }
 
-const ALL: [(&str, Operator); 3] = [
-    ("softmax", Operator::Rows(RowOperator::Softmax)),
-    ("rms_norm", Operator::Rows(RowOperator::RmsNorm)),
-    ("gemm", Operator::Gemm),
-];
+impl RowOperator {
+    /// All of them.
+    pub(crate) const ALL: [RowOperator; 8] = [
+        RowOperator::Softmax,
+        RowOperator::RmsNorm,
+        RowOperator::LayerNorm,
+        RowOperator::CrossEntropy,
+        RowOperator::SoftmaxBackward,
+        RowOperator::RmsNormBackward,
+        RowOperator::LayerNormBackward,
+        RowOperator::CrossEntropyBackward,
+    ];
+}
+
+fn all() -> impl Iterator<Item = Operator> {
+    RowOperator::ALL.into_iter().map(Operator::Rows).chain([Operator::Gemm])
+}
 
 /// Their names.
 pub(crate) fn names() -> Vec<&'static str> {
-    ALL.iter().map(|(name, _)| *name).collect()
+    all().map(Operator::name).collect()
+}
+
+/// The names of those that `run` checks the results of.
+pub(crate) fn runnable() -> Vec<&'static str> {
+    all().filter(|operator| operator.is_runnable()).map(Operator::name).collect()
 }
 
 /// Their names, and those of suites of them.
@@ -40,10 +69,10 @@ impl Operator {
     /// The operator of that name; `-` counts as `_`.
     pub(crate) fn named(name: &str) -> Result<Operator, Failure> {
         let wanted = name.replace('-', "_").to_lowercase();
-        if let Some((_, op)) = ALL.iter().find(|(n, _)| *n == wanted) {
-            return Ok(*op);
+        if let Some(operator) = all().find(|operator| operator.name() == wanted) {
+            return Ok(operator);
         }
-        let nearest = ALL.iter().map(|(n, _)| (distance(&wanted, n), *n)).min();
+        let nearest = names().into_iter().map(|n| (distance(&wanted, n), n)).min();
         let near = nearest.filter(|(d, n)| *d <= n.len().div_ceil(2)).map(|(_, n)| n);
         Err(Failure::UnknownOperator { name: name.into(), nearest: near })
     }
@@ -56,6 +85,12 @@ impl Operator {
             Operator::Rows(operator) => operator.name(),
             Operator::Gemm => "gemm",
         }
+    }
+
+    /// Whether `run` checks its result: it is no gradient.
+    pub(crate) fn is_runnable(self) -> bool {
+        use RowOperator::{CrossEntropy, LayerNorm, RmsNorm, Softmax};
+        matches!(self, Operator::Gemm | Operator::Rows(Softmax | RmsNorm | LayerNorm | CrossEntropy))
     }
 
     /// How its shape is typed.
@@ -73,6 +108,12 @@ impl RowOperator {
         match self {
             RowOperator::Softmax => "softmax",
             RowOperator::RmsNorm => "rms_norm",
+            RowOperator::LayerNorm => "layer_norm",
+            RowOperator::CrossEntropy => "cross_entropy",
+            RowOperator::SoftmaxBackward => "softmax_backward",
+            RowOperator::RmsNormBackward => "rms_norm_backward",
+            RowOperator::LayerNormBackward => "layer_norm_backward",
+            RowOperator::CrossEntropyBackward => "cross_entropy_backward",
         }
     }
 }
@@ -106,7 +147,8 @@ mod tests {
         );
         assert_eq!(
             Operator::named("attention").unwrap_err().to_string(),
-            "there is no operator `attention`; there are softmax, rms_norm, gemm"
+            "there is no operator `attention`; there are softmax, rms_norm, layer_norm, cross_entropy, softmax_backward, \
+             rms_norm_backward, layer_norm_backward, cross_entropy_backward, gemm"
         );
         assert_eq!(distance("kitten", "sitting"), 3);
     }

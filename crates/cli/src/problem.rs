@@ -7,19 +7,23 @@ use crate::tensor_file::{self, Tensor as HostTensor};
 use rayon::prelude::*;
 use warpsmith::dsl::{ArgumentError, DeviceId, TensorArg};
 use warpsmith::kernels::compare::{decode, encode};
+use warpsmith::kernels::cross_entropy::{self, Options};
+use warpsmith::kernels::norm::{self, Kind};
 use warpsmith::kernels::random::Random;
 use warpsmith::kernels::rows::RowPlan;
-use warpsmith::kernels::{gemm, rms_norm, softmax};
+use warpsmith::kernels::{gemm, layer_norm, rms_norm, softmax};
 use warpsmith::runtime::{Bound, Device, Error, LaunchError, Tensor};
 use warpsmith_types::{Chip, DType};
 
-/// What to compute: an operator of `x` and, where it takes one, of a weight. A matrix product is `c = x · weightᵀ`.
+/// What to compute: an operator of `x` and, where it takes one, of a weight. A matrix product is `c = x · weightᵀ`, and
+/// cross-entropy takes a class for each row.
 pub(crate) struct Problem {
     pub(crate) operator: Operator,
     /// Where the input came from, for the report.
     pub(crate) source: String,
     pub(crate) x: HostTensor,
     weight: Option<HostTensor>,
+    targets: Option<HostTensor>,
     eps: f32,
 }
 
@@ -27,6 +31,7 @@ pub(crate) struct Problem {
 pub(crate) struct Placed {
     x: Tensor,
     weight: Option<Tensor>,
+    targets: Option<Tensor>,
     pub(crate) y: Tensor,
 }
 
@@ -49,12 +54,16 @@ impl Problem {
     /// Reads or draws what the command names.
     pub(crate) fn new(args: &RunArgs) -> Result<Problem, Failure> {
         let operator = Operator::named(&args.operator)?;
+        if !operator.is_runnable() {
+            let (name, others) = (operator.name(), crate::operator::runnable().join(", "));
+            return Err(Failure::Option(format!("{name} is for bench, explain and inspect; run has {others}")));
+        }
         if operator == Operator::Gemm && args.threads_per_row.is_some() {
-            return Err(Failure::Option("--threads-per-row: gemm has one plan; softmax and rms_norm take it".into()));
+            return Err(Failure::Option("--threads-per-row: gemm has one plan; operators over rows take it".into()));
         }
         let with_weight = args.weight.is_some() || args.weight_tensor.is_some();
-        if operator == Operator::Rows(RowOperator::Softmax) && with_weight {
-            return Err(Failure::Option("softmax takes no weight".into()));
+        if with_weight && matches!(operator, Operator::Rows(RowOperator::Softmax | RowOperator::CrossEntropy)) {
+            return Err(Failure::Option(format!("{} takes no weight", operator.name())));
         }
         let (x, weight, source) = match (&args.input, &args.random) {
             (Some(path), _) => {
@@ -67,7 +76,9 @@ impl Problem {
             }
             (None, None) => return Err(Failure::Option("expected --input FILE or --random SHAPE".into())),
         };
-        let problem = Problem { operator, source, x, weight, eps: args.eps };
+        let of_classes = operator == Operator::Rows(RowOperator::CrossEntropy);
+        let targets = of_classes.then(|| targets(&x, args.seed)).flatten();
+        let problem = Problem { operator, source, x, weight, targets, eps: args.eps };
         problem.check()?;
         Ok(problem)
     }
@@ -99,21 +110,34 @@ impl Problem {
         let first = |t: &HostTensor| t.shape.first().copied().unwrap_or(0);
         match (self.operator, &self.weight) {
             (Operator::Gemm, Some(weight)) => vec![first(&self.x), first(weight)],
+            (Operator::Rows(RowOperator::CrossEntropy), _) => vec![first(&self.x)],
             _ => self.x.shape.clone(),
+        }
+    }
+
+    /// The result's dtype.
+    pub(crate) fn output_dtype(&self) -> DType {
+        match self.operator {
+            Operator::Rows(RowOperator::CrossEntropy) => DType::F32,
+            _ => self.x.dtype,
         }
     }
 
     /// The result as rows of one length.
     pub(crate) fn result_rows(&self) -> [usize; 2] {
         let shape = self.output_shape();
+        if self.operator == Operator::Rows(RowOperator::CrossEntropy) {
+            return [shape[0], 1];
+        }
         let columns = shape.last().copied().unwrap_or(0);
         [shape.iter().product::<usize>() / columns.max(1), columns]
     }
 
     /// Bytes that must move: each input read once, the output written once.
     pub(crate) fn bytes(&self) -> u64 {
-        let output = self.output_shape().iter().product::<usize>() * self.x.dtype.bytes();
-        (self.x.bytes.len() + self.weight.as_ref().map_or(0, |w| w.bytes.len()) + output) as u64
+        let output = self.output_shape().iter().product::<usize>() * self.output_dtype().bytes();
+        let others = [&self.weight, &self.targets].into_iter().flatten().map(|t| t.bytes.len());
+        (self.x.bytes.len() + others.sum::<usize>() + output) as u64
     }
 
     /// Multiplications and additions of a matrix product.
@@ -133,9 +157,10 @@ impl Problem {
         let [x, weight, y] = if self.operator == Operator::Gemm { ["a", "b", "c"] } else { ["x", "weight", "y"] };
         let x = put(x, &self.x)?;
         let weight = self.weight.as_ref().map(|w| put(weight, w)).transpose()?;
-        let y = Tensor::new(device, y, self.x.dtype, &self.output_shape())?;
+        let targets = self.targets.as_ref().map(|t| put("target", t)).transpose()?;
+        let y = Tensor::new(device, y, self.output_dtype(), &self.output_shape())?;
         y.buffer().poison()?;
-        Ok(Placed { x, weight, y })
+        Ok(Placed { x, weight, targets, y })
     }
 
     /// Compiles the operator for the placed tensors, by the plan that it takes or by one with so many threads to a row.
@@ -145,28 +170,56 @@ impl Problem {
         device: &Device,
         threads_per_row: Option<usize>,
     ) -> Result<(Bound, String), LaunchError> {
-        let Placed { x, weight, y } = placed;
+        let Placed { x, weight, targets, y } = placed;
         let weight = weight.as_ref().map(Tensor::arg);
+        let none =
+            |name, expected: &str| ArgumentError::Unexpected { name, expected: expected.into(), got: "none".into() };
         let choose = |plan: RowPlan, dim| match threads_per_row {
             Some(n) => RowPlan::with_threads(dim, plan.tv.vector(), n),
             None => Ok(plan),
         };
         match self.operator {
             Operator::Rows(RowOperator::Softmax) => {
-                let mut kernel = softmax::plan(x.arg(), y.arg())?;
+                let mut kernel = softmax::plan_on(x.arg(), y.arg(), device.chip())?;
                 kernel.rows = choose(kernel.rows, kernel.dim)?;
                 let plan = kernel.rows.to_string();
                 Ok((softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device)?, plan))
             }
             Operator::Rows(RowOperator::RmsNorm) => {
-                let mut kernel = rms_norm::plan(x.arg(), weight, y.arg(), self.eps)?;
+                let mut kernel = rms_norm::plan_on(x.arg(), weight, y.arg(), self.eps, device.chip())?;
                 kernel.rows = choose(kernel.rows, kernel.dim)?;
                 let plan = kernel.rows.to_string();
                 Ok((rms_norm::bind_plan(kernel, x.arg(), weight, y.arg_mut(), self.eps, device)?, plan))
             }
+            Operator::Rows(RowOperator::LayerNorm) => {
+                let call = layer_norm::Forward { weight, ..layer_norm::Forward::new(x.arg(), y.arg_mut(), self.eps) };
+                let mut kernel = norm::plan_on(Kind::Layer, &call, device.chip())?;
+                kernel.rows = choose(kernel.rows.clone(), kernel.rows.dim)?;
+                let plan = kernel.rows.to_string();
+                Ok((norm::bind_plan(kernel, call, device)?, plan))
+            }
+            Operator::Rows(RowOperator::CrossEntropy) => {
+                let target = targets.as_ref().ok_or_else(|| none("target", "classes"))?.arg();
+                let call = cross_entropy::Forward {
+                    x: x.arg(),
+                    target,
+                    target_logit: None,
+                    weight: None,
+                    loss: y.arg_mut(),
+                    lse: None,
+                    dx: None,
+                    options: Options::default(),
+                };
+                let all = cross_entropy::candidates(&call, device.chip())?;
+                let first = all.into_iter().find_map(|c| c.verdict.ok());
+                let mut kernel = first.ok_or_else(|| none("x", "rows that a kernel takes"))?;
+                kernel.rows = choose(kernel.rows.clone(), kernel.rows.dim)?;
+                let plan = kernel.rows.to_string();
+                Ok((cross_entropy::bind_plan(kernel, call, device)?, plan))
+            }
+            Operator::Rows(_) => Err(none("operator", "one that is no gradient").into()),
             Operator::Gemm => {
-                let none = || ArgumentError::Unexpected { name: "b", expected: "a matrix".into(), got: "none".into() };
-                let b = weight.ok_or_else(none)?;
+                let b = weight.ok_or_else(|| none("b", "a matrix"))?;
                 let plan = gemm::plan(x.arg(), b, y.arg(), device.chip())?.plan.to_string();
                 Ok((gemm::bind(x.arg(), b, y.arg_mut(), device)?, plan))
             }
@@ -207,6 +260,20 @@ impl Problem {
                 let of_row = |r| rms_norm::reference::rms_norm(&row(r), weight.as_deref(), self.eps.into());
                 (rows.par_iter().flat_map_iter(of_row).collect(), vec![])
             }
+            Operator::Rows(RowOperator::LayerNorm) => {
+                let of_row = |r| layer_norm::reference::layer_norm(&row(r), weight.as_deref(), None, self.eps.into());
+                (rows.par_iter().flat_map_iter(of_row).collect(), vec![])
+            }
+            Operator::Rows(RowOperator::CrossEntropy) => {
+                let bytes = self.targets.as_ref().map_or(&[][..], |t| &t.bytes);
+                let classes: Vec<i64> = bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b)).collect();
+                let loss = |r: &usize| {
+                    let target = classes.get(*r).copied().unwrap_or(-1);
+                    cross_entropy::reference::cross_entropy(&row(r), target, None, &Options::default()).0
+                };
+                (rows.par_iter().map(loss).collect(), vec![])
+            }
+            Operator::Rows(_) => (vec![], vec![]),
             Operator::Gemm => {
                 let b = weight.as_deref().unwrap_or_default();
                 let extents = [1, b.len() / depth.max(1), depth];
@@ -239,8 +306,8 @@ fn drawn(operator: Operator, args: &RunArgs, extents: &[usize]) -> Result<(HostT
         return Err(Failure::Option(format!("--dtype: expected f32, f16 or bf16, got {}", args.dtype)));
     }
     let (shape, weight) = match (operator, extents) {
-        (Operator::Rows(RowOperator::Softmax), &[rows, dim]) => ([rows, dim], None),
-        (Operator::Rows(RowOperator::RmsNorm), &[rows, dim]) => ([rows, dim], Some(vec![dim])),
+        (Operator::Rows(RowOperator::RmsNorm | RowOperator::LayerNorm), &[rows, dim]) => ([rows, dim], Some(vec![dim])),
+        (Operator::Rows(_), &[rows, dim]) => ([rows, dim], None),
         (Operator::Gemm, &[m, n, k]) => ([m, k], Some(vec![n, k])),
         _ => {
             let typed = extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
@@ -254,6 +321,15 @@ fn drawn(operator: Operator, args: &RunArgs, extents: &[usize]) -> Result<(HostT
         _ => weight_in_file(operator, args)?,
     };
     Ok((random(args.dtype, &shape, args.seed), weight))
+}
+
+/// A random class for each row of logits.
+fn targets(logits: &HostTensor, seed: u64) -> Option<HostTensor> {
+    let &[rows, classes] = &logits.shape[..] else { return None };
+    let mut random = Random::new(seed.wrapping_add(2));
+    let class = |x: f64| (x.abs() * 1e6) as u64 % classes.max(1) as u64;
+    let bytes = random.normals(rows, 1.0).into_iter().flat_map(|x| class(x).to_le_bytes()).collect();
+    Some(HostTensor { dtype: DType::I64, shape: vec![rows], bytes })
 }
 
 /// Normal random numbers, each row from a seed of its own so that rows are drawn side by side.

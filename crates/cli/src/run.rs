@@ -29,7 +29,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let clean = !matches!(&done.run, RunReport::Emulator { findings, .. } if !findings.is_empty());
     let output = match &args.output {
         Some(path) => {
-            let (dtype, shape) = (problem.x.dtype, problem.output_shape());
+            let (dtype, shape) = (problem.output_dtype(), problem.output_shape());
             let bytes = std::mem::take(&mut done.result);
             let written = tensor_file::write(path, "y", &HostTensor { dtype, shape, bytes })?;
             let note = if written == dtype { String::new() } else { format!(" as {written}") };
@@ -90,7 +90,7 @@ fn on_host(problem: &Problem, args: &RunArgs) -> Result<Done, Failure> {
     let reference = problem.reference();
     let took = start.elapsed();
     let run = RunReport::Reference { milliseconds: took.as_secs_f64() * 1e3 };
-    Ok(Done { kernel: None, run, result: encode(problem.x.dtype, &reference) })
+    Ok(Done { kernel: None, run, result: encode(problem.output_dtype(), &reference) })
 }
 
 fn emulated(took: Duration, outcome: &LaunchOutcome) -> RunReport {
@@ -145,7 +145,7 @@ fn describe(bound: &Bound, plan: String) -> Option<KernelReport> {
 }
 
 fn check(problem: &Problem, result: &[u8]) -> Check {
-    let dtype: DType = problem.x.dtype;
+    let dtype: DType = problem.output_dtype();
     let (tolerance, expected) = (Tolerance::of(dtype), problem.expected());
     let [rows, columns] = problem.result_rows();
     let mut got = decode(dtype, result);

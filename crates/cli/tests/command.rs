@@ -126,7 +126,9 @@ fn code_can_be_looked_at() {
     for target in ["sm_80", "sm_90a", "sm_100a"] {
         let (code, out, err) = said(&warpsmith(&["inspect", "softmax", "--ptx", "--target", target]));
         assert!(code == 0 && out.contains(&format!(".target {target}")), "{out}{err}");
-        assert!(out.contains("ld.global.nc.v4.b32"), "128-bit loads: {out}");
+        // Where it may start before the launch before has written all of its input, that is no constant.
+        let load = if target == "sm_80" { "ld.global.nc.v4.b32" } else { "ld.global.v4.b32" };
+        assert!(out.contains(load), "128-bit loads: {out}");
     }
     let (code, out, _) = said(&warpsmith(&["inspect", "rms_norm", "--ir", "--dim", "111", "--dtype", "f32"]));
     assert!(code == 0 && out.contains("rsqrt") && !out.contains(".version"), "{out}");
@@ -146,7 +148,8 @@ fn bad_input_is_named_in_one_line() {
     refused(&["run", "sofmax", "--random", "1x1"], "there is no operator `sofmax`; did you mean `softmax`?");
     refused(
         &["run", "attention", "--random", "1x1"],
-        "there is no operator `attention`; there are softmax, rms_norm, gemm",
+        "there is no operator `attention`; there are softmax, rms_norm, layer_norm, cross_entropy, softmax_backward, \
+         rms_norm_backward, layer_norm_backward, cross_entropy_backward, gemm",
     );
     refused(
         &["run", "softmax", "--input", "no/such.npy"],
@@ -175,8 +178,8 @@ fn bad_input_is_named_in_one_line() {
         "`x`: expected 2 dimensions (rows, dim), got shape [576]",
     );
     refused(
-        &["run", "softmax", "--random", "2x49153", "--device", "emulated"],
-        "`x`: expected rows of 1 to 49152 elements, got 49153",
+        &["run", "softmax", "--random", "2x49153", "--device", "emulated", "--threads-per-row", "1024"],
+        "`dim`: expected 1 to 49152 elements in a row, got 49153",
     );
     refused(&["run", "softmax", "--random", "2x2", "--dtype", "i32"], "--dtype: expected f32, f16 or bf16, got i32");
     refused(&["run", "softmax", "--random", "2x2", "--weight-tensor", "w"], "softmax takes no weight");

@@ -15,7 +15,7 @@ fn the_kernel_of_a_call_is_shown() {
         "registers: taken\n",
         "kernel     softmax_bf16_4096\n",
         "plan       256 threads and 1 row a block, 256 threads a row, 2 × 8 elements a thread\n",
-        "launch     32768 blocks of 256 threads\n",
+        "launch     32768 blocks of 256 threads, with PDL\n",
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }
@@ -43,6 +43,26 @@ fn every_chip_has_an_answer() {
 }
 
 #[test]
+fn long_rows_are_taken_by_clusters_where_there_are_some() {
+    let explain = |operator: &str, chip: &str| {
+        let args = ["explain", operator, "--shape", "8x50048", "--chip", chip, "--json"];
+        serde_json::from_str::<Value>(&shown(&args)).unwrap()
+    };
+    for operator in ["softmax", "rms_norm"] {
+        let said = explain(operator, "h200");
+        assert_eq!(said["taken"], "cluster", "{said}");
+        let [registers, cluster, twice] = [0, 1, 2].map(|i| &said["implementations"][i]);
+        assert_eq!(registers["refusal"], "it takes rows of up to 49152 elements, and `x` has 50048");
+        assert_eq!((&cluster["refusal"], &twice["refusal"]), (&Value::Null, &Value::Null));
+        let blocks = cluster["kernel"]["cluster"][0].as_u64().unwrap();
+        assert_eq!(cluster["kernel"]["grid"], json!([8 * blocks, 1, 1]), "{said}");
+        let said = explain(operator, "a100");
+        assert_eq!(said["taken"], "twice", "{said}");
+        assert_eq!(said["implementations"][1]["refusal"], "it needs sm_90a, and the chip is sm_80");
+    }
+}
+
+#[test]
 fn refusals_have_reasons_and_their_exit_code() {
     let none = |args: &[&str], reason: &str| {
         let (code, out, err) = said(command(&[&["explain"], args].concat()));
@@ -59,7 +79,6 @@ fn refusals_have_reasons_and_their_exit_code() {
         &["gemm", "--shape", "64x64x64", "--chip", "h200", "--align", "8"],
         "it needs rows aligned to 16 bytes, and `a` has address 0x100008 and row stride 64",
     );
-    none(&["rms_norm", "--shape", "8x49153"], "it takes rows of up to 49152 elements, and `x` has 49153");
     let (code, out, _) = said(command(&["explain", "gemm", "--shape", "8x8x8", "--target", "sm_80", "--json"]));
     let said: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &said["taken"]), (2, &Value::Null));

@@ -19,7 +19,7 @@ fn every_command_teaches() {
         assert!(help.contains("Exit code"), "{name}: {help}");
         assert!(help.contains("--color <WHEN>"), "{name}: {help}");
     }
-    assert!(shown(&["bench", "--help"]).contains("possible values: softmax, rms_norm, gemm, rows, all"));
+    assert!(shown(&["bench", "--help"]).contains("cross_entropy_backward, gemm, rows, gradients, all]"));
     let (code, _, err) = said(command(&[]));
     assert!(code == 2 && err.contains("Usage: warpsmith"), "{err}");
 }
@@ -69,7 +69,7 @@ fn shells_complete() {
         assert!(script.contains(part), "{shell}: {script}");
         assert!(script.contains("bench") && script.contains("compare"), "{shell}");
     }
-    assert!(shown(&["completions", "bash"]).contains("softmax rms_norm gemm rows all"));
+    assert!(shown(&["completions", "bash"]).contains("cross_entropy_backward gemm rows gradients all"));
     let (code, out, err) = said(command(&["completions", "tcsh"]));
     assert!(
         code == 2 && out.is_empty() && err.contains("possible values: bash, elvish, fish, powershell, zsh"),

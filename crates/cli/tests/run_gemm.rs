@@ -81,7 +81,7 @@ fn bad_input_is_named_in_one_line() {
     run(&["--input", &x, "--weight", &weight], "`b`: `k` is 24, but `a` has 16");
     run(
         &["--random", "8x8x8", "--threads-per-row", "64"],
-        "--threads-per-row: gemm has one plan; softmax and rms_norm take it",
+        "--threads-per-row: gemm has one plan; operators over rows take it",
     );
     refused(&["run", "softmax", "--random", "8x8x8"], "--random 8x8x8: expected ROWSxDIM for softmax");
     let (code, _, err) = said(command(&["run", "gemm", "--random", "8x12x8", "--device", "emulated"]));

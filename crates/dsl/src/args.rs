@@ -3,7 +3,7 @@
 
 use crate::argument_error::ArgumentError;
 use crate::receiver::Receiver;
-use crate::signature::{ExtentFact, Fact, Signature, StrideFact};
+use crate::signature::{ExtentFact, Fact, Reads, Signature, StrideFact};
 use crate::tensor_arg::{DeviceId, TensorArg};
 use smallvec::SmallVec;
 use warpsmith_ir::Type;
@@ -38,6 +38,7 @@ struct Described {
     device: DeviceId,
     dtype: DType,
     output: bool,
+    constant: bool,
     /// Of its modes in the list of all, and of itself in the signature.
     first: u16,
     fact: u16,
@@ -75,9 +76,9 @@ impl Arguments {
     /// The tensors with their names.
     pub fn tensors(&self) -> impl Iterator<Item = (&'static str, TensorArg)> {
         self.tensors.iter().map(|t| {
-            let Described { name, address, device, dtype, .. } = *t;
+            let Described { name, address, device, dtype, constant, .. } = *t;
             let (shape, strides) = self.modes_of(t).iter().map(|m| (m.n, m.stride)).unzip();
-            (name, TensorArg { address, device, dtype, shape, strides })
+            (name, TensorArg { address, device, dtype, shape, strides, constant })
         })
     }
 
@@ -103,6 +104,21 @@ impl Arguments {
     /// Adds a tensor; `modes` name its extents and say how they enter the kernel. Strides along all modes but the last
     /// are read when the kernel runs; the last is dense.
     pub fn tensor(&mut self, name: &'static str, t: &TensorArg, modes: &[(&'static str, Extent)], output: bool) {
+        self.add(name, t, modes, (output, false));
+    }
+
+    /// Adds an input of which the kernel makes use that it is [constant](TensorArg::constant), where that is promised.
+    pub fn constant(&mut self, name: &'static str, t: &TensorArg, modes: &[(&'static str, Extent)]) {
+        self.add(name, t, modes, (false, t.constant));
+    }
+
+    fn add(
+        &mut self,
+        name: &'static str,
+        t: &TensorArg,
+        modes: &[(&'static str, Extent)],
+        (output, constant): (bool, bool),
+    ) {
         if t.shape.len() != modes.len() || t.strides.len() != modes.len() {
             let names = modes.iter().map(|m| m.0).collect::<Vec<_>>().join(", ");
             self.errors.push(ArgumentError::Rank { name, expected: modes.len(), modes: names, shape: t.shape.clone() });
@@ -116,14 +132,19 @@ impl Arguments {
             device: t.device,
             dtype: t.dtype,
             output,
+            constant,
             first: self.modes.len() as u16,
             fact: self.signature.facts.len() as u16,
             modes: modes.len() as u16,
         };
-        let read_only = self.share(&here, t) && !output;
+        let reads = match self.share(&here, t) && !output {
+            true if constant => Reads::Constant,
+            true => Reads::Only,
+            false => Reads::Written,
+        };
         // What the widest access wants.
         let align = divisor(t.address as usize, 32).max(t.dtype.bytes() as u8);
-        let fact = Fact::Tensor { name, dtype: t.dtype, align, modes: modes.len() as u8, read_only };
+        let fact = Fact::Tensor { name, dtype: t.dtype, align, modes: modes.len() as u8, reads };
         self.signature.facts.push(fact);
         self.push(&t.address.to_le_bytes());
         for (i, (&(extent, kind), (&n, &stride))) in modes.iter().zip(t.shape.iter().zip(&t.strides)).enumerate() {
@@ -207,9 +228,9 @@ impl Arguments {
                 self.errors.push(ArgumentError::Alias { output, input });
             }
             if here.output
-                && let Some(Fact::Tensor { read_only, .. }) = self.signature.facts.get_mut(usize::from(other.fact))
+                && let Some(Fact::Tensor { reads, .. }) = self.signature.facts.get_mut(usize::from(other.fact))
             {
-                *read_only = false;
+                *reads = Reads::Written;
             }
         }
         clean

@@ -96,7 +96,8 @@ impl Launch {
     }
 
     /// As a programmatic dependent launch: it may start before the launch before it on the stream is over, and waits by
-    /// `wait_for_upstream`. Its tensors are loaded as what others may still write, without `.nc`.
+    /// `wait_for_upstream`. Its tensors are loaded as what others may still write, without `.nc`, but those that are
+    /// [constant](TensorArg::constant).
     pub fn pdl(self) -> Launch {
         Launch { pdl: true, ..self }
     }
@@ -175,7 +176,9 @@ pub fn trace_kernel<K: Kernel>(
 ) -> Result<(Program, Vec<TensorMap>), Report> {
     let name: String =
         kernel.name().chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-    let receiver = if launch.pdl { Receiver::beside_others } else { Receiver::new };
+    // Elsewhere launches follow each other.
+    let overlaps = launch.pdl && options.target.has(Target::SM_90);
+    let receiver = if overlaps { Receiver::beside_others } else { Receiver::new };
     let body = || kernel.body(K::Args::receive(&mut receiver(signature)));
     let (mut program, maps) = trace_for(&name, options, body)?;
     program.block = Some(launch.block.map(|n| n as u32));

@@ -59,6 +59,7 @@ pub mod reduce;
 mod replay;
 pub mod roles;
 pub mod rounding;
+pub mod runs;
 pub mod schedule;
 pub mod shared;
 mod signature;

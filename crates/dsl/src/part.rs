@@ -238,7 +238,7 @@ impl Part {
 }
 
 /// The bits of an element that is `x`.
-fn element(dtype: DType, x: f32) -> u64 {
+pub(crate) fn element(dtype: DType, x: f32) -> u64 {
     match dtype {
         DType::F64 => f64::from(x).to_bits(),
         DType::F32 => x.to_bits().into(),

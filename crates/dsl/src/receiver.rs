@@ -1,7 +1,7 @@
 //! How a kernel gets its arguments back.
 
 use crate::dim::{Dim, Stride};
-use crate::signature::{ExtentFact, Fact, Facts, Signature, StrideFact};
+use crate::signature::{ExtentFact, Fact, Facts, Reads, Signature, StrideFact};
 use crate::tensor::{Mode, Tensor};
 use crate::trace::with;
 use crate::value::{F32, I32, Scalar, U32, U64};
@@ -22,8 +22,8 @@ impl Receiver {
         Receiver { facts: signature.facts.clone().into_iter(), extents: vec![], alone: true }
     }
 
-    /// For a kernel that may start while the launch before still writes what it reads: then no memory is read-only for as
-    /// long as it runs, which `ld.global.nc` asks for.
+    /// For a kernel that may start while the launch before still writes what it reads: then only what is promised to be
+    /// constant is read-only for as long as it runs, which `ld.global.nc` asks for.
     pub(crate) fn beside_others(signature: &Signature) -> Receiver {
         Receiver { alone: false, ..Receiver::new(signature) }
     }
@@ -41,10 +41,14 @@ impl Receiver {
     /// The next parameter, a tensor.
     #[track_caller]
     pub fn tensor(&mut self) -> Tensor {
-        let Some(Fact::Tensor { name, dtype, align, modes, read_only }) = self.facts.next() else {
+        let Some(Fact::Tensor { name, dtype, align, modes, reads }) = self.facts.next() else {
             panic!("`receive` takes what `describe` gave: expected a tensor");
         };
-        let read_only = read_only && self.alone;
+        let read_only = match reads {
+            Reads::Written => false,
+            Reads::Only => self.alone,
+            Reads::Constant => true,
+        };
         let address = self.parameter::<U64>(name.into(), Some(Pointer { tensor: name.into(), align: align.into() }));
         let mut all = vec![];
         for i in 0..modes {

@@ -19,7 +19,7 @@ pub(crate) enum Fact {
         dtype: DType,
         align: u8,
         modes: u8,
-        read_only: bool,
+        reads: Reads,
     },
     Mode {
         name: &'static str,
@@ -31,6 +31,17 @@ pub(crate) enum Fact {
         ty: Type,
     },
     Present(bool),
+}
+
+/// What is known of who writes a tensor while a kernel reads it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reads {
+    /// The kernel itself may.
+    Written,
+    /// Not the kernel.
+    Only,
+    /// Nobody, also beside other launches.
+    Constant,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -61,8 +72,8 @@ impl Hash for Signature {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for fact in &self.facts {
             match *fact {
-                Fact::Tensor { dtype, align, modes, read_only, .. } => {
-                    state.write_u32(u32::from_le_bytes([dtype as u8, align, modes, u8::from(read_only)]));
+                Fact::Tensor { dtype, align, modes, reads, .. } => {
+                    state.write_u32(u32::from_le_bytes([dtype as u8, align, modes, reads as u8]));
                 }
                 Fact::Mode { extent, stride, .. } => {
                     let stride = match stride {
@@ -115,6 +126,26 @@ impl fmt::Display for Argument {
 }
 
 impl Signature {
+    /// Whether they are the same but for alignment, of addresses, strides, and extents that are read when the kernel runs;
+    /// and for who else writes the tensors.
+    pub fn is_like(&self, other: &Signature) -> bool {
+        let coarse = |fact: &Fact| match *fact {
+            Fact::Tensor { name, dtype, modes, .. } => {
+                Fact::Tensor { name, dtype, align: 1, modes, reads: Reads::Written }
+            }
+            Fact::Mode { name, extent, stride } => {
+                let extent = match extent {
+                    ExtentFact::Fixed(n) => ExtentFact::Fixed(n),
+                    ExtentFact::Dynamic { .. } => ExtentFact::Dynamic { divisor: 1 },
+                };
+                let stride = if stride == StrideFact::One { stride } else { StrideFact::Narrow { divisor: 1 } };
+                Fact::Mode { name, extent, stride }
+            }
+            other => other,
+        };
+        self.facts.iter().map(coarse).eq(other.facts.iter().map(coarse))
+    }
+
     /// The arguments of a launch with this signature, by their names, from its parameter block on a device. Those whose
     /// bytes are cut off are left out, and so are optional ones that were not there.
     pub fn arguments(&self, bytes: &[u8], device: DeviceId) -> Vec<(&'static str, Argument)> {
@@ -130,8 +161,8 @@ impl Signature {
                     Type::I32 => (name, Argument::I32(x as i32)),
                     _ => (name, Argument::U32(x)),
                 }),
-                Fact::Tensor { name, dtype, modes, .. } => (|| {
-                    let address = from.u64()?;
+                Fact::Tensor { name, dtype, modes, reads, .. } => (|| {
+                    let (address, constant) = (from.u64()?, reads == Reads::Constant);
                     let (mut shape, mut strides) = (vec![], vec![]);
                     for _ in 0..modes {
                         let Some(Fact::Mode { name, extent, stride }) = facts.next() else { return None };
@@ -151,7 +182,7 @@ impl Signature {
                             StrideFact::Wide { .. } => from.u64()? as usize,
                         });
                     }
-                    Some((name, Argument::Tensor(TensorArg { address, device, dtype, shape, strides })))
+                    Some((name, Argument::Tensor(TensorArg { address, device, dtype, shape, strides, constant })))
                 })(),
             };
             let Some(next) = next else { break };

@@ -19,6 +19,9 @@ pub struct TensorArg {
     pub shape: Vec<usize>,
     /// Distances between neighbours, in elements; as many as extents.
     pub strides: Vec<usize>,
+    /// The caller's promise that nobody writes it while a launch that takes it is under way; see
+    /// [`constant`](TensorArg::constant).
+    pub constant: bool,
 }
 
 impl TensorArg {
@@ -28,7 +31,25 @@ impl TensorArg {
         for i in (1..shape.len()).rev() {
             strides[i - 1] = strides[i] * shape[i].max(1);
         }
-        TensorArg { address, device, dtype, shape: shape.into(), strides }
+        TensorArg { address, device, dtype, shape: shape.into(), strides, constant: false }
+    }
+
+    /// The same with the promise that nobody writes it while a launch that takes it is under way, as holds for the weights
+    /// of a model that only answers. It counts for arguments that a kernel declares as `#[tensor(.., constant)]`: row
+    /// kernels are launched with PDL when all of theirs are promised, and load them by `ld.global.nc`.
+    ///
+    /// A launch with PDL is under way from where every block of the launch before has said `griddepcontrol.launch_dependents`
+    /// or has ended, though it waits for that launch's writes (PTX ISA, `griddepcontrol`). `ld.global.nc` is outside of
+    /// PTX's memory model, and asks for memory that is only read for as long as the kernel runs: what is cached may be from
+    /// before, whatever was waited for. So no launch that it overlaps may write the tensor: not the launch before, not one
+    /// that this overlaps in turn, none on another stream that no event orders. Right are writers behind which comes a launch
+    /// without PDL, a copy, an event or a wait of the host. Kernels of the library load what is constant after their wait
+    /// all the same.
+    ///
+    /// Not for training: where an optimiser's kernel writes a weight and the next launch reads it, leave it unpromised. On an
+    /// emulated device a write that overlaps is reported.
+    pub fn constant(self) -> TensorArg {
+        TensorArg { constant: true, ..self }
     }
 
     /// The extent of a mode; 0 where there is none.

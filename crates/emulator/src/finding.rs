@@ -65,7 +65,7 @@ pub enum FindingKind {
     Cluster,
     /// Two accesses to the same bytes, one of them a write, that nothing orders.
     Race,
-    /// A load through `.nc` of what the kernel writes.
+    /// A load through `.nc` of what is written while the kernel runs.
     ConstantLoad,
     /// Ordinary stores that a copy or product reads without a `fence.proxy.async` between.
     ProxyFence,
@@ -273,7 +273,7 @@ impl Finding {
             FindingKind::TensorMapFence => format!("{kernel} copies by a tensor map whose change is not fenced"),
             FindingKind::Cluster => format!("{kernel} addresses its cluster wrongly"),
             FindingKind::Race => format!("{kernel} has a data race in {storage}"),
-            FindingKind::ConstantLoad => format!("{kernel} reads through `.nc` what it writes"),
+            FindingKind::ConstantLoad => format!("{kernel} reads through `.nc` what is written meanwhile"),
             FindingKind::ProxyFence => format!("{kernel} reads {storage} that is not fenced for the async proxy"),
             FindingKind::InFlight => format!("{kernel} uses a register that a `wgmma` on its way owns"),
             FindingKind::ProductFence => format!("{kernel} starts a `wgmma` on registers that are not fenced"),

@@ -131,7 +131,8 @@ pub(crate) struct Instruction {
     pub checked: bool,
     /// Its place in the loop of frequent instructions.
     pub quick: Quick,
-    /// How many instructions from here on only compute, without guards or anything to check.
+    /// How many instructions from here on only compute, or move values between lanes and name all of them; without
+    /// guards or anything to check.
     pub straight: u16,
 }
 
@@ -302,6 +303,8 @@ pub(crate) struct Access {
     pub wide: bool,
     /// Whether the address register is.
     pub address_wide: bool,
+    /// Whether it holds a literal.
+    pub literal: bool,
     pub address: u16,
     pub offset: i32,
     /// The data registers: `lists[list..list + count]`.

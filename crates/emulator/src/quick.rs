@@ -66,27 +66,38 @@ pub(crate) enum Quick {
     LessOrEqualS32,
     GreaterS32,
     GreaterOrEqualS32,
+    Butterfly1,
+    Butterfly2,
+    Butterfly4,
+    Butterfly8,
+    Butterfly16,
 }
 
-/// Runs instructions that only compute, without guards, for all lanes.
+/// Runs instructions that only compute, or move values between all lanes, without guards, for all lanes. Gives how often
+/// the lanes have met.
 #[inline(never)]
-pub(crate) fn run(r: &mut Registers, code: &[Instruction]) {
+pub(crate) fn run(r: &mut Registers, code: &[Instruction]) -> u32 {
     let simd = r.simd;
     simd.run(
         #[inline(always)]
         || {
+            let mut meets = 0;
             for i in code {
-                step(r, i);
+                step(r, i, &mut meets);
             }
+            meets
         },
-    );
+    )
 }
 
 #[inline(always)]
-fn step(r: &mut Registers, i: &Instruction) {
-    let Action::Compute { run, fields: f } = &i.action else { return };
+fn step(r: &mut Registers, i: &Instruction, meets: &mut u32) {
+    let (Action::Compute { run, fields: f } | Action::Sync { run, fields: f, .. }) = &i.action else { return };
     match i.quick {
-        Quick::Call => run(r, f, FULL),
+        Quick::Call => {
+            run(r, f, FULL);
+            *meets += u32::from(matches!(i.action, Action::Sync { .. }));
+        }
         Quick::Copy32 => one::<u32, u32>(r, f, |a| a),
         Quick::Copy64 => one::<u64, u64>(r, f, |a| a),
         Quick::AddF32 => two::<f32, f32, f32>(r, f, |a, b| canonical(a + b)),
@@ -149,6 +160,11 @@ fn step(r: &mut Registers, i: &Instruction) {
         Quick::LessOrEqualS32 => compare::<i32>(r, f, |a, b| a <= b),
         Quick::GreaterS32 => compare::<i32>(r, f, |a, b| a > b),
         Quick::GreaterOrEqualS32 => compare::<i32>(r, f, |a, b| a >= b),
+        Quick::Butterfly1 => butterfly::<1>(r, f, meets),
+        Quick::Butterfly2 => butterfly::<2>(r, f, meets),
+        Quick::Butterfly4 => butterfly::<4>(r, f, meets),
+        Quick::Butterfly8 => butterfly::<8>(r, f, meets),
+        Quick::Butterfly16 => butterfly::<16>(r, f, meets),
     }
 }
 
@@ -186,6 +202,18 @@ fn three<D: Value, A: Value, B: Value, C: Value>(r: &mut Registers, f: &Fields, 
 fn compare<A: Value>(r: &mut Registers, f: &Fields, op: impl Fn(A, A) -> bool) {
     let (a, b) = (A::Raw::plane(r, f.a), A::Raw::plane(r, f.b));
     r.p[f.d as usize] = ballot(|l| op(A::from_raw(a[l]), A::from_raw(b[l])));
+}
+
+/// Each lane reads the one whose number differs by `N`.
+#[inline(always)]
+fn butterfly<const N: usize>(r: &mut Registers, f: &Fields, meets: &mut u32) {
+    let mut t = [0; LANES];
+    let a = u32::plane(r, f.a);
+    for l in 0..LANES {
+        t[l] = a[l ^ N];
+    }
+    *u32::plane_mut(r, f.d) = t;
+    *meets += 1;
 }
 
 /// Two f32 in 64 bits.

@@ -40,6 +40,18 @@ impl Simd {
         }
     }
 
+    /// Whether there are vector registers for more than a few planes.
+    #[inline(always)]
+    pub(crate) fn has_many_registers(self) -> bool {
+        match self {
+            Simd::Baseline => false,
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx2(_) => false,
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx512(_) => true,
+        }
+    }
+
     /// Whether `mul_add` is an instruction in what [`Simd::run`] runs, and not a slow call.
     #[inline(always)]
     pub(crate) fn fuses(self) -> bool {

@@ -56,6 +56,18 @@ const INSTRUCTIONS: &[&str] = &[
     "setp.le.s32 %p9, %r1, %r2",
     "setp.gt.s32 %p9, %r1, %r2",
     "setp.ge.s32 %p9, %r1, %r2",
+    "shfl.sync.bfly.b32 %r9, %r1, 1, 31, -1",
+    "shfl.sync.bfly.b32 %r9, %r1, 2, 31, -1",
+    "shfl.sync.bfly.b32 %r9, %r1, 4, 31, -1",
+    "shfl.sync.bfly.b32 %r9, %r1, 8, 31, -1",
+    "shfl.sync.bfly.b32 %r9, %r1, 16, 31, -1",
+    "shfl.sync.bfly.b32 %r9, %r9, 16, 0x1f, 0xffffffff",
+    "shfl.sync.bfly.b32 %r9, %r1, 3, 31, -1",
+    "shfl.sync.bfly.b32 %r9, %r1, 4, 7, -1",
+    "shfl.sync.bfly.b32 %r9, %r1, 8, 0x181f, -1",
+    "shfl.sync.bfly.b32 %r9|%p9, %r1, 8, 31, -1",
+    "shfl.sync.down.b32 %r9, %r1, 8, 31, -1",
+    "vote.sync.any.pred %p9, %p1, -1",
 ];
 
 /// Words of every kind: small ones, equal ones, floats of all classes.

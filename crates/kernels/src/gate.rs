@@ -71,6 +71,13 @@ pub struct Candidate<P> {
     pub verdict: Result<P, Refusal>,
 }
 
+impl<P> Candidate<P> {
+    /// The same with something made of its plan.
+    pub fn map<Q>(self, f: impl FnOnce(P) -> Q) -> Candidate<Q> {
+        Candidate { name: self.name, what: self.what, verdict: self.verdict.map(f) }
+    }
+}
+
 /// Why an implementation does not take right arguments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -92,6 +99,16 @@ pub enum Refusal {
         /// Elements of a row.
         got: usize,
     },
+    /// A row is too short to be worth it.
+    #[error("it takes rows of at least {least} elements with a weight, and `{argument}` has {got}")]
+    Short {
+        /// The argument.
+        argument: &'static str,
+        /// Elements from which on it is.
+        least: usize,
+        /// Elements of a row.
+        got: usize,
+    },
     /// Rows begin at addresses that its accesses can not have.
     #[error(
         "it needs rows aligned to {bytes} bytes, and `{argument}` has address {address:#x} and row stride {stride}"
@@ -105,6 +122,16 @@ pub enum Refusal {
         address: u64,
         /// From row to row, in elements.
         stride: usize,
+    },
+    /// Its accesses would be too narrow, or of another size than it takes.
+    #[error("it needs accesses of {expected}, and those of `{argument}` are {bytes} bytes")]
+    Accesses {
+        /// The argument.
+        argument: &'static str,
+        /// What it takes.
+        expected: &'static str,
+        /// Bytes of one.
+        bytes: usize,
     },
     /// Rows end within one of its accesses.
     #[error("it needs rows of a multiple of {factor} elements, and `{argument}` has {got}")]
@@ -129,6 +156,12 @@ impl From<Refusal> for ArgumentError {
             Refusal::RowAlignment { argument, bytes, address, stride } => {
                 let got = format!("address {address:#x}, row stride {stride}");
                 (argument, format!("rows aligned to {bytes} bytes"), got)
+            }
+            Refusal::Short { argument, least, got } => {
+                (argument, format!("rows of at least {least} elements, and a weight"), got.to_string())
+            }
+            Refusal::Accesses { argument, expected, bytes } => {
+                (argument, format!("accesses of {expected}"), format!("{bytes} bytes"))
             }
             Refusal::RowMultiple { argument, factor, got } => {
                 (argument, format!("rows of a multiple of {factor} elements"), got.to_string())

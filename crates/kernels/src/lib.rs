@@ -18,6 +18,7 @@ extern crate self as warpsmith;
 #[doc(hidden)]
 pub use warpsmith_dsl as dsl;
 
+mod act;
 pub mod catalogue;
 pub mod compare;
 pub mod cross_entropy;
@@ -30,6 +31,7 @@ pub mod rms_norm;
 pub mod rows;
 pub mod softmax;
 
+pub use act::TunedPlan;
 pub use cross_entropy::cross_entropy;
 pub use gemm::gemm;
 pub use layer_norm::layer_norm;

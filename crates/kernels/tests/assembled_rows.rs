@@ -23,7 +23,7 @@ fn plan(dim: usize, dtype: DType, tensors: usize, threads: usize) -> RowPlan {
     let vector = 16 / dtype.bytes();
     let fits = |p: &RowPlan| p.threads() <= threads;
     let held = RowPlan::in_block(dim, vector, tensors).filter(fits);
-    let shared = || RowPlan::in_cluster(dim, vector, tensors, &Chip::H200).filter(fits);
+    let shared = || RowPlan::in_cluster(dim, vector, tensors, 256, &Chip::H200).filter(fits);
     held.or_else(shared).or_else(|| RowPlan::streamed(dim, vector, &Chip::H200)).unwrap()
 }
 

@@ -1,7 +1,10 @@
 //! What operators say of arguments and chips before anything is compiled.
 
 use warpsmith_dsl::{DType, DeviceId, TensorArg};
+use warpsmith_kernels::cross_entropy::{self, Options};
+use warpsmith_kernels::gate::Candidate;
 use warpsmith_kernels::gate::Refusal;
+use warpsmith_kernels::norm::{self, Kind};
 use warpsmith_kernels::rows::LONGEST_ROW;
 use warpsmith_kernels::{gemm, rms_norm, softmax};
 use warpsmith_types::{Chip, Target};
@@ -27,6 +30,57 @@ fn the_first_that_takes_the_arguments_is_the_one_that_runs() {
         let chosen = gemm::candidates(&a, &b, &c, &chip).unwrap().into_iter().find_map(|c| c.verdict.ok());
         assert_eq!(chosen, gemm::plan(&a, &b, &c, &chip).ok());
         assert_eq!(chosen.is_some(), chip.target == Target::SM_90A);
+    }
+}
+
+/// What every operator over rows says of rows of a length, by its name: the implementation that it takes.
+fn taken(dim: usize, chip: &Chip) -> Vec<(&'static str, &'static str)> {
+    fn first<P>(all: Vec<Candidate<P>>) -> &'static str {
+        assert_eq!(all.iter().map(|c| c.name).collect::<Vec<_>>(), ["registers", "cluster", "twice"]);
+        all.iter().find(|c| c.verdict.is_ok()).unwrap().name
+    }
+    let rows = |n: u64| tensor(n << 40, DType::BF16, &[3, dim]);
+    let (x, dy, mut out, one) = (rows(1), rows(2), rows(3), tensor(4 << 40, DType::F32, &[3]));
+    let (target, mut loss) = (tensor(5 << 40, DType::I64, &[3]), tensor(6 << 40, DType::F32, &[3]));
+    let options = Options::default();
+    let mut all = vec![
+        ("softmax", first(softmax::candidates(&x, &out, chip).unwrap())),
+        ("rms_norm", first(rms_norm::candidates(&x, None, &out, 0.5, chip).unwrap())),
+        ("softmax backward", first(softmax::backward::candidates(&dy, &x, &out, chip).unwrap())),
+    ];
+    for (kind, name) in [(Kind::Layer, "layer_norm backward"), (Kind::Rms, "rms_norm backward")] {
+        let call = norm::Forward::new(&x, &mut out, 0.5);
+        all.push(("norm forward", first(norm::candidates(kind, &call, chip).unwrap())));
+        all.push((name, first(norm::backward_candidates(kind, [&x, &dy, &out], chip).unwrap())));
+    }
+    let (weight, target_logit, lse) = (None, None, None);
+    let call = cross_entropy::Forward {
+        x: &x,
+        target: &target,
+        target_logit,
+        weight,
+        loss: &mut loss,
+        lse,
+        dx: None,
+        options,
+    };
+    all.push(("cross_entropy", first(cross_entropy::candidates(&call, chip).unwrap())));
+    let call =
+        cross_entropy::Backward { x: &x, target: &target, dloss: &one, lse: &one, weight, dx: &mut out, options };
+    all.push(("cross_entropy backward", first(cross_entropy::backward::candidates(&call, chip).unwrap())));
+    all
+}
+
+#[test]
+fn every_operator_holds_short_rows_shares_longer_ones_and_reads_the_longest_twice() {
+    for (dim, on_h200, on_a100) in
+        [(1000, "registers", "registers"), (65_536, "cluster", "twice"), (1 << 20, "twice", "twice")]
+    {
+        for (chip, expected) in [(Chip::H200, on_h200), (Chip::A100, on_a100)] {
+            for (operator, way) in taken(dim, &chip) {
+                assert_eq!(way, expected, "{operator} of {dim} on {}", chip.name);
+            }
+        }
     }
 }
 

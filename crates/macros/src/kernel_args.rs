@@ -45,8 +45,14 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream, Error> {
         let (kind, optional) = classify(&field.ty)?;
         let (handle, describe, receive) = match kind {
             Kind::Tensor { output } => {
-                let modes = modes(&field.attrs, field.span(), &dsl)?;
-                let describe = quote!(arguments.tensor(#label, value, &[#(#modes),*], #output););
+                let (modes, constant) = modes(&field.attrs, field.span(), &dsl)?;
+                let describe = match (constant, output) {
+                    (None, _) => quote!(arguments.tensor(#label, value, &[#(#modes),*], #output);),
+                    (Some(_), false) => quote!(arguments.constant(#label, value, &[#(#modes),*]);),
+                    (Some(word), true) => {
+                        return Err(Error::new(word, "an output is written: it is not `constant`"));
+                    }
+                };
                 (quote!(#dsl::Tensor), describe, quote!(#dsl::Receiver::tensor))
             }
             Kind::Scalar { method, handle } => {
@@ -110,8 +116,12 @@ fn names(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(p) if p.path.segments.last().is_some_and(|s| s.ident == name))
 }
 
-/// `#[tensor(rows, dim = fixed)]`, as pairs of a name and how the extent enters.
-fn modes(attributes: &[Attribute], span: proc_macro2::Span, dsl: &TokenStream) -> Result<Vec<TokenStream>, Error> {
+/// `#[tensor(rows, dim = fixed, constant)]`: pairs of a name and how the extent enters, and where `constant` is said.
+fn modes(
+    attributes: &[Attribute],
+    span: proc_macro2::Span,
+    dsl: &TokenStream,
+) -> Result<(Vec<TokenStream>, Option<proc_macro2::Span>), Error> {
     struct Mode {
         name: Ident,
         fixed: bool,
@@ -133,13 +143,13 @@ fn modes(attributes: &[Attribute], span: proc_macro2::Span, dsl: &TokenStream) -
     let Some(attribute) = attributes.iter().find(|a| a.path().is_ident("tensor")) else {
         return Err(Error::new(span, "a tensor names its modes: `#[tensor(rows, dim = fixed)]`"));
     };
-    let modes = attribute.parse_args_with(Punctuated::<Mode, Token![,]>::parse_terminated)?;
-    Ok(modes
-        .iter()
-        .map(|m| {
-            let name = m.name.to_string();
-            let extent = if m.fixed { quote!(Fixed) } else { quote!(Dynamic) };
-            quote!((#name, #dsl::Extent::#extent))
-        })
-        .collect())
+    let words = attribute.parse_args_with(Punctuated::<Mode, Token![,]>::parse_terminated)?;
+    let is_mode = |m: &&Mode| m.name != "constant";
+    let constant = words.iter().find(|m| !is_mode(m)).map(|m| m.name.span());
+    let modes = words.iter().filter(is_mode).map(|m| {
+        let name = m.name.to_string();
+        let extent = if m.fixed { quote!(Fixed) } else { quote!(Dynamic) };
+        quote!((#name, #dsl::Extent::#extent))
+    });
+    Ok((modes.collect(), constant))
 }

@@ -13,7 +13,8 @@ use proc_macro::TokenStream;
 /// `RmsNormArgs` gets a `RmsNormParams` with the same fields as run-time values, and an implementation of `Params`.
 /// Fields are `&TensorArg` (an input), `&mut TensorArg` (an output), `Option` of either, `f32`, `i32` and `usize`.
 /// A tensor names its modes: `#[tensor(rows, dim = fixed)]`; `fixed` folds the extent into the code. Modes of the same
-/// name must have the same extent.
+/// name must have the same extent. `constant` behind the modes of an input has the kernel make use of the caller's promise
+/// that nobody writes it meanwhile, where it is made (`TensorArg::constant`).
 ///
 /// The generated code finds the language at `::warpsmith::dsl`.
 #[proc_macro_derive(KernelArgs, attributes(tensor))]

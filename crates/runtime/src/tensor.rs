@@ -72,6 +72,11 @@ impl Tensor {
         Ok(t)
     }
 
+    /// The same as an argument that is [constant](TensorArg::constant): read that before promising it.
+    pub fn constant(self) -> Tensor {
+        Tensor { arg: self.arg.constant(), ..self }
+    }
+
     /// Its memory.
     pub fn buffer(&self) -> &Buffer {
         &self.buffer

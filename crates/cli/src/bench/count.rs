@@ -1,8 +1,7 @@
 //! What a case does on the emulator: counts, which are the same each time, and no times.
 
 use super::record::Counted;
-use super::refused;
-use crate::case::{Case, Made, Part};
+use crate::case::{Case, Made, Part, Role, taken};
 use crate::failure::Failure;
 use warpsmith::dsl::{DeviceId, TensorArg};
 use warpsmith::kernels::compare::encode;
@@ -24,7 +23,7 @@ pub(super) fn count(case: &Case, chip: &Chip) -> Result<Ran, Failure> {
     let mut system = System::new(*chip);
     let mut tensors = case.place(|part| put(&mut system, case, part))?;
     let ways = case.ways(&mut tensors, chip)?;
-    let made = refused(ways)?;
+    let made = taken(ways)?;
     let parameters = parameters(&made, chip)?;
     let program = Program::decode(&made.compiled.module, &made.compiled.entry).map_err(Error::from)?;
     let narrow = |n: [usize; 3]| n.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
@@ -55,11 +54,15 @@ pub(super) fn count(case: &Case, chip: &Chip) -> Result<Ran, Failure> {
 /// A tensor in the emulated memory; inputs hold random numbers.
 fn put(system: &mut System, case: &Case, part: &Part) -> Result<TensorArg, Error> {
     let elements = part.shape.iter().product::<usize>();
-    let at = system.allocate(elements * case.dtype.bytes(), part.name)?;
-    if !part.is_output {
-        system.write(at, &encode(case.dtype, &Random::new(1).normals(elements, 1.0)))?;
+    let at = system.allocate(elements * part.dtype.bytes(), part.name)?;
+    match part.role {
+        Role::Input | Role::Weight => {
+            system.write(at, &encode(part.dtype, &Random::new(1).normals(elements, 1.0)))?;
+        }
+        Role::Classes => system.write(at, &case.classes())?,
+        Role::Output => {}
     }
-    Ok(TensorArg::new(at.0, DeviceId(0), case.dtype, &part.shape))
+    Ok(TensorArg::new(at.0, DeviceId(0), part.dtype, &part.shape))
 }
 
 /// The arguments, and behind them each tensor map.

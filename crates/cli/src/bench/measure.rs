@@ -2,7 +2,7 @@
 
 use super::peak::{MatrixLoop, MatrixLoopArgs};
 use super::record::{Beside, SettingsRecord, Spread, Timed};
-use crate::case::{Case, Tensors};
+use crate::case::{Case, Role, Tensors};
 use crate::failure::Failure;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -98,10 +98,14 @@ impl Bench {
     fn place(&mut self, case: &Case) -> Result<Placed, Failure> {
         let mut memory = vec![];
         let mut tensors: Tensors = case.place(|part| -> Result<_, Error> {
-            let tensor = Tensor::new(&self.device, part.name, case.dtype, &part.shape)?;
-            if !part.is_output {
-                let pattern = self.patterns.entry(case.dtype).or_insert_with(|| pattern(case.dtype));
-                fill(tensor.buffer(), pattern)?;
+            let tensor = Tensor::new(&self.device, part.name, part.dtype, &part.shape)?;
+            match part.role {
+                Role::Input | Role::Weight => {
+                    let pattern = self.patterns.entry(part.dtype).or_insert_with(|| pattern(part.dtype));
+                    fill(tensor.buffer(), pattern)?;
+                }
+                Role::Classes => tensor.buffer().upload(&case.classes())?,
+                Role::Output => {}
             }
             let arg = tensor.arg().clone();
             memory.push(tensor);

@@ -23,7 +23,7 @@ mod suite;
 pub(crate) use floor::matrix_peak;
 pub(crate) use suite::SUITES;
 
-use crate::case::{Case, Made, Way};
+use crate::case::Case;
 use crate::commands::{Names, open_device, parse_dtype, parse_extents};
 use crate::failure::Failure;
 use crate::output::{self, Output};
@@ -34,10 +34,8 @@ use record::{Floor, Outcome, Record, Row, SettingsRecord};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use suite::PlanChoice;
-use warpsmith::dsl::ArgumentError;
-use warpsmith::kernels::gate::Refusal;
+use warpsmith::runtime::Device;
 use warpsmith::runtime::bench::Settings;
-use warpsmith::runtime::{Device, LaunchError};
 use warpsmith_types::DType;
 
 /// `warpsmith bench`.
@@ -55,6 +53,9 @@ pub(crate) struct BenchArgs {
     /// Other plans than the operator's own, side by side: threads_per_row=64,threads_per_row=128, or all that may be fast
     #[arg(long = "plan", value_name = "PLAN", value_delimiter = ',')]
     plans: Vec<PlanChoice>,
+    /// Promise that weights are constant, so that kernels that have some are launched with PDL too
+    #[arg(long)]
+    constant: bool,
     /// Where: cuda, cuda:N, emulated, emulated:CHIP; without it, a card when there is one, else the emulator
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
@@ -79,7 +80,8 @@ pub(crate) type Extents = std::sync::Arc<[usize]>;
 pub(crate) fn bench(args: &BenchArgs) -> Result<ExitCode, Failure> {
     let device = open_device(args.device.as_deref())?;
     let shapes: Vec<Vec<usize>> = args.shapes.iter().map(|s| s.to_vec()).collect();
-    let cases = suite::cases(&args.what, &shapes, &args.dtypes, &args.plans, device.is_emulated())?;
+    let mut cases = suite::cases(&args.what, &shapes, &args.dtypes, &args.plans, device.is_emulated())?;
+    cases.iter_mut().for_each(|case| case.constant = args.constant);
     let settings = Settings { repetitions: args.repetitions.into(), ..Settings::default() };
     let mut record = Record::new(&device, SettingsRecord::of(&settings));
     // What is wrong with files is said before anything is measured.
@@ -139,20 +141,6 @@ fn row(
         floor: Floor::of(case, device.chip()),
         result,
     }
-}
-
-/// The implementation that a call takes; where none does, the reason of the most general one.
-fn refused(ways: Vec<Way>) -> Result<Made, LaunchError> {
-    let mut last: Option<Refusal> = None;
-    for way in ways {
-        match way.verdict {
-            Ok(made) => return Ok(made),
-            Err(refusal) => last = Some(refusal),
-        }
-    }
-    let none =
-        || ArgumentError::Unexpected { name: "operator", expected: "an implementation".into(), got: "none".into() };
-    Err(last.map_or_else(none, ArgumentError::from).into())
 }
 
 /// How far it is, on a terminal.

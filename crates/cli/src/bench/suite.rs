@@ -10,18 +10,30 @@ use warpsmith::runtime::LaunchError;
 use warpsmith_types::DType;
 
 /// Suites by name, and the operators in them.
-pub(crate) const SUITES: [(&str, &[Operator]); 2] = [
-    ("rows", &[Operator::Rows(RowOperator::Softmax), Operator::Rows(RowOperator::RmsNorm)]),
-    ("all", &[Operator::Rows(RowOperator::Softmax), Operator::Rows(RowOperator::RmsNorm), Operator::Gemm]),
+pub(crate) const SUITES: [(&str, &[Operator]); 3] = [("rows", &ROWS), ("gradients", &GRADIENTS), ("all", &ALL)];
+
+const ROWS: [Operator; 4] = [
+    Operator::Rows(RowOperator::Softmax),
+    Operator::Rows(RowOperator::RmsNorm),
+    Operator::Rows(RowOperator::LayerNorm),
+    Operator::Rows(RowOperator::CrossEntropy),
 ];
+const GRADIENTS: [Operator; 4] = [
+    Operator::Rows(RowOperator::SoftmaxBackward),
+    Operator::Rows(RowOperator::RmsNormBackward),
+    Operator::Rows(RowOperator::LayerNormBackward),
+    Operator::Rows(RowOperator::CrossEntropyBackward),
+];
+const ALL: [Operator; 9] =
+    [ROWS[0], ROWS[1], ROWS[2], ROWS[3], GRADIENTS[0], GRADIENTS[1], GRADIENTS[2], GRADIENTS[3], Operator::Gemm];
 
 /// Lengths of rows in the suites.
-const DIMS: [usize; 9] = [256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 49_152];
+const DIMS: [usize; 12] = [256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 49_152, 65_536, 131_072, 262_144];
 /// Elements of the suites' row tensors, as far as [`MOST_ROWS`] allows: large enough that no cache holds them.
 const ELEMENTS: usize = 1 << 29;
 const MOST_ROWS: usize = 32_768;
-/// Rows on the emulator, whose counts are the same for each.
-const EMULATED_ROWS: usize = 32;
+/// On the emulator, where each row counts the same: elements, rows, and columns at most.
+const EMULATED: [usize; 3] = [1 << 17, 32, 65_536];
 
 /// Extents of the suites' matrix products.
 const GEMMS: [[usize; 3]; 5] =
@@ -108,7 +120,10 @@ fn threads_per_row(case: &Case, plans: &[PlanChoice]) -> Result<Vec<Option<usize
 fn usual(operator: Operator, emulated: bool) -> Vec<Vec<usize>> {
     match operator {
         Operator::Rows(_) => {
-            DIMS.iter().map(|dim| vec![if emulated { EMULATED_ROWS } else { rows(*dim) }, *dim]).collect()
+            let [elements, most, longest] = EMULATED;
+            let dims = DIMS.iter().filter(|dim| !emulated || **dim <= longest);
+            let emulated_rows = |dim: usize| (elements / dim).clamp(2, most);
+            dims.map(|dim| vec![if emulated { emulated_rows(*dim) } else { rows(*dim) }, *dim]).collect()
         }
         Operator::Gemm if emulated => EMULATED_GEMMS.iter().map(|shape| shape.to_vec()).collect(),
         Operator::Gemm => GEMMS.iter().map(|shape| shape.to_vec()).collect(),
@@ -128,10 +143,12 @@ mod tests {
     #[test]
     fn suites_are_made_of_cases() {
         let all = |name: &str, plans: &[PlanChoice]| cases(name, &[], &[DType::BF16], plans, false);
-        assert_eq!(all("rows", &[]).unwrap().len(), 2 * DIMS.len());
-        assert_eq!(all("all", &[]).unwrap().len(), 2 * DIMS.len() + GEMMS.len());
+        assert_eq!(all("rows", &[]).unwrap().len(), 4 * DIMS.len());
+        assert_eq!(all("gradients", &[]).unwrap().len(), 4 * DIMS.len());
+        assert_eq!(all("all", &[]).unwrap().len(), 8 * DIMS.len() + GEMMS.len());
         let two = [PlanChoice::ThreadsPerRow(64), PlanChoice::ThreadsPerRow(128)];
         assert_eq!(all("softmax", &two).unwrap().len(), 2 * DIMS.len());
+        assert_eq!(all("softmax_backward", &two).unwrap().len(), 2 * DIMS.len());
         assert!(all("gemm", &two).is_err());
         assert_eq!(all("gemm", &[PlanChoice::All]).unwrap(), all("gemm", &[]).unwrap());
         let every = cases("softmax", &[vec![4, 1000]], &[DType::F32], &[PlanChoice::All], true).unwrap();

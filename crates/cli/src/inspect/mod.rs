@@ -4,18 +4,18 @@ mod listing;
 mod resources;
 mod source;
 
+use crate::case::{Case, taken};
 use crate::commands::InspectArgs;
 use crate::failure::Failure;
-use crate::operator::{Operator, RowOperator};
+use crate::operator::Operator;
 use crate::output;
 use listing::Lines;
 use resources::Resources;
+use std::convert::Infallible;
 use std::process::ExitCode;
-use warpsmith::dsl::{Arguments, Compiled, DeviceId, Kernel, Params, TensorArg, compile};
-use warpsmith::kernels::{gemm, rms_norm, softmax};
-use warpsmith::runtime::LaunchError;
+use warpsmith::dsl::{Compiled, DeviceId, TensorArg};
 use warpsmith::runtime::report::{Assembler, Cubin, Disassembler, MachineCode, ToolError};
-use warpsmith_types::{Chip, Target};
+use warpsmith_types::Chip;
 
 /// Prints the code of an operator for dense, aligned tensors. Needs no device.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<ExitCode, Failure> {
@@ -48,41 +48,24 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<ExitCode, Failure> {
 
 /// The operator for tensors of the config: their addresses are aligned like allocations, and nothing is behind them.
 fn compiled(args: &InspectArgs) -> Result<Compiled, Failure> {
-    let mut next = 1 << 20;
-    let mut tensor = |shape: &[usize]| {
-        let t = TensorArg::new(next, DeviceId(0), args.dtype, shape);
-        next = (next + t.span()).next_multiple_of(256);
-        t
-    };
     let operator = Operator::named(&args.operator)?;
     if args.shape.is_some() && operator != Operator::Gemm {
         return Err(Failure::Option("--shape is for gemm; operators over rows take --dim".into()));
     }
-    match operator {
-        Operator::Rows(RowOperator::Softmax) => {
-            let (x, mut y) = (tensor(&[1024, args.dim]), tensor(&[1024, args.dim]));
-            let kernel = softmax::plan(&x, &y).map_err(LaunchError::from)?;
-            code(&kernel, &softmax::SoftmaxArgs { x: &x, y: &mut y }, args.target)
-        }
-        Operator::Rows(RowOperator::RmsNorm) => {
-            let (x, mut y, weight) = (tensor(&[1024, args.dim]), tensor(&[1024, args.dim]), tensor(&[args.dim]));
-            let kernel = rms_norm::plan(&x, Some(&weight), &y, 1e-6).map_err(LaunchError::from)?;
-            let host = rms_norm::RmsNormArgs { x: &x, weight: Some(&weight), y: &mut y, eps: 1e-6 };
-            code(&kernel, &host, args.target)
-        }
-        Operator::Gemm => {
-            let [m, n, k] = args.shape.unwrap_or([4096; 3]);
-            let (a, b, mut c) = (tensor(&[m, k]), tensor(&[n, k]), tensor(&[m, n]));
-            let chip = Chip { target: args.target, ..Chip::of_target(args.target).unwrap_or(Chip::H200) };
-            let kernel = gemm::plan(&a, &b, &c, &chip).map_err(LaunchError::from)?;
-            code(&kernel, &gemm::GemmArgs { a: &a, b: &b, c: &mut c }, args.target)
-        }
-    }
-}
-
-fn code<K: Kernel>(kernel: &K, host: &<K::Args as Params>::Host<'_>, target: Target) -> Result<Compiled, Failure> {
-    let arguments = Arguments::of::<K::Args>(host);
-    Ok(compile(kernel, &arguments, &kernel.launch(host), target).map_err(LaunchError::from)?)
+    let shape = match operator {
+        Operator::Rows(_) => vec![1024, args.dim],
+        Operator::Gemm => args.shape.unwrap_or([4096; 3]).into(),
+    };
+    let mut case = Case::new(operator, args.dtype, &shape, None)?;
+    case.constant = args.constant;
+    let mut next = 1 << 20;
+    let Ok(mut tensors) = case.place(|part| -> Result<_, Infallible> {
+        let t = TensorArg::new(next, DeviceId(0), part.dtype, &part.shape);
+        next = (next + t.span()).next_multiple_of(256);
+        Ok(t)
+    });
+    let chip = Chip { target: args.target, ..Chip::of_target(args.target).unwrap_or(Chip::H200) };
+    Ok(taken(case.ways(&mut tensors, &chip)?)?.compiled)
 }
 
 /// The machine code of a kernel of the file.

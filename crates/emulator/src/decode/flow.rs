@@ -134,11 +134,17 @@ pub(crate) fn analyse(
     uses
 }
 
-/// Counts from each instruction those that only compute, with nothing to check.
-pub(crate) fn count_straight(code: &mut [Instruction]) {
+/// Counts from each instruction those that only compute, with nothing to check. `all_lanes` is the register, if any, of
+/// a literal that names all lanes: where they are there, nobody waits at an instruction that names them.
+pub(crate) fn count_straight(code: &mut [Instruction], all_lanes: Option<u16>) {
     let mut straight = 0u16;
     for i in code.iter_mut().rev() {
-        let plain = matches!(i.action, Action::Compute { .. }) && i.guard.register == NONE && !i.checked;
+        let computes = match i.action {
+            Action::Compute { .. } => true,
+            Action::Sync { members, .. } => Some(members) == all_lanes,
+            _ => false,
+        };
+        let plain = computes && i.guard.register == NONE && !i.checked;
         straight = if plain { straight.saturating_add(1) } else { 0 };
         i.straight = straight;
     }

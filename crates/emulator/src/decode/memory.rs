@@ -166,6 +166,11 @@ impl Decoder<'_> {
         place: Place,
     ) -> Result<()> {
         let strong = self.strong(i);
+        let store = i.opcode == Opcode::St;
+        let literal = match i.operands.get(usize::from(!store)) {
+            Some(Operand::Address(address)) => !matches!(address.base, Base::Register(_)),
+            _ => false,
+        };
         self.communicates |= strong && matches!(space, Space::Global | Space::Generic);
         let access = Access {
             space,
@@ -180,11 +185,12 @@ impl Decoder<'_> {
             padding: self.space(i) == Space::Param && self.ty(i)? == Type::B8,
             wide,
             address_wide: place.wide,
+            literal,
             address: place.plane,
             offset: place.offset,
             list,
         };
-        self.emit(if i.opcode == Opcode::St { Action::Store(access) } else { Action::Load(access) });
+        self.emit(if store { Action::Store(access) } else { Action::Load(access) });
         Ok(())
     }
 

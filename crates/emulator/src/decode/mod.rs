@@ -34,7 +34,7 @@ mod wide;
 mod wmma;
 
 use crate::DecodeError;
-use crate::lanes::{Compute, Fields};
+use crate::lanes::{Compute, FULL, Fields};
 use crate::program::{
     Action, Bulk, CallSite, Constant, Counts, Fragments, Frame, Guard, Instruction, Multimem, NONE, Origin, Product,
     Program, VectorAtomic,
@@ -350,7 +350,7 @@ impl<'m> Decoder<'m> {
         }
         let entry = self.frames.last().map_or(0, |f| f.start);
         let uses = flow::analyse(&mut self.code, &self.flow, &self.lists, self.counts, entry);
-        flow::count_straight(&mut self.code);
+        flow::count_straight(&mut self.code, self.constants32.get(&FULL).copied());
         let touched = if self.products.is_empty() { vec![] } else { flow::touched(&self.flow) };
         if !self.products.is_empty() {
             fences::analyse(&self.code, &self.flow, &self.lists, self.counts.r32, &mut self.products);

@@ -226,6 +226,11 @@ impl Decoder<'_> {
         }
     }
 
+    /// The value of a literal by the 32-bit register that holds it.
+    pub(super) fn known(&self, plane: u16) -> Option<u32> {
+        self.constants32.iter().find(|(_, index)| **index == plane).map(|(value, _)| *value)
+    }
+
     pub(super) fn special(&mut self, i: &Instruction, special: SpecialRegister) -> Result<u16> {
         use SpecialRegister::*;
         match special {

@@ -4,6 +4,7 @@ use super::{Decoder, Result};
 use crate::arithmetic::float::{canonical, extreme, extreme_nan};
 use crate::lanes::{Compute, Fields, LANES, Registers, each, put, put_predicate};
 use crate::program::{Action, NONE};
+use crate::quick::Quick;
 use warpsmith_ptx::{Instruction, Opcode, Operand, Type, Word};
 
 impl Decoder<'_> {
@@ -59,6 +60,18 @@ impl Decoder<'_> {
             return Err(self.malformed(i, "no mode"));
         };
         self.sync(run, Fields { d, e, a, b, c, aux: 0 }, members);
+        // Between all lanes: the bound is the last, and there are no segments.
+        let whole = self.known(c).is_some_and(|c| c & 0x1f1f == 31);
+        if i.has(Bfly) && whole && d != NONE && e == NONE {
+            self.quick(match self.known(b) {
+                Some(1) => Some(Quick::Butterfly1),
+                Some(2) => Some(Quick::Butterfly2),
+                Some(4) => Some(Quick::Butterfly4),
+                Some(8) => Some(Quick::Butterfly8),
+                Some(16) => Some(Quick::Butterfly16),
+                _ => None,
+            });
+        }
         Ok(())
     }
 

@@ -18,12 +18,15 @@ use std::sync::atomic::Ordering::Relaxed;
 impl Warp {
     #[inline(never)]
     pub(super) fn load(&mut self, core: &mut Core<'_>, common: &mut Peers, a: &Access, mask: u32, pc: u32) {
+        if a.space == Space::Param && a.literal && mask == FULL && self.load_parameter(core, a) {
+            return;
+        }
         let simd = self.registers.simd;
         let span = simd.run(
             #[inline(always)]
             || Span::of(&self.registers, a, mask),
         );
-        if core.races {
+        if core.races && !core.note_shared_load(common, a, (self.index, mask, pc), &span) {
             self.note_access(core, common, a, (mask, pc), &span, false);
         }
         let done = simd.run(
@@ -83,6 +86,32 @@ impl Warp {
                 gather(r, list, a, mask, &core.parameters, span, 0);
             }
             Space::Param | Space::Local => return false,
+        }
+        true
+    }
+
+    /// Loads a parameter at a literal address, the same for all lanes; false where it is not within the parameters.
+    fn load_parameter(&mut self, core: &Core<'_>, a: &Access) -> bool {
+        let address = match a.address_wide {
+            true => self.registers.r64[a.address as usize][0].wrapping_add(a.offset as i64 as u64),
+            false => self.registers.r32[a.address as usize][0].wrapping_add(a.offset as u32).into(),
+        };
+        let (width, bytes) = (usize::from(a.width), usize::from(a.width) * usize::from(a.count));
+        let within = address.checked_add(bytes as u64).is_some_and(|end| end <= core.parameters.len() as u64);
+        if a.strong || !within || !address.is_multiple_of(bytes as u64) {
+            return false;
+        }
+        for (e, register) in registers(core, a).iter().enumerate() {
+            let value = core.parameters.get(address as usize + e * width, width);
+            let narrow = extend(value as u32, width as u32, a.signed);
+            match (width, a.wide) {
+                (8, _) => *u64::plane_mut(&mut self.registers, *register as u16) = [value; LANES],
+                (_, true) => {
+                    let value = if a.signed { narrow as i32 as i64 as u64 } else { narrow.into() };
+                    *u64::plane_mut(&mut self.registers, *register as u16) = [value; LANES];
+                }
+                (_, false) => *u32::plane_mut(&mut self.registers, *register as u16) = [narrow; LANES],
+            }
         }
         true
     }
@@ -183,7 +212,7 @@ impl Warp {
                 note_deed(core, common, &deed, Words::of(&deed));
             }
         }
-        if writes && !a.strong {
+        if writes && !a.strong && !span.unit_stride {
             self.note_collisions(core, common, a, &deed);
         }
     }
@@ -419,7 +448,9 @@ fn mark_page(page: &Page, span: &Span, start: u64, bytes: usize, mask: u32) {
     let first = (span.least - start) as usize;
     if span.unit_stride && first.is_multiple_of(32) {
         for word in &page.init[first / 32..first / 32 + bytes] {
-            word.store(u32::MAX, Relaxed);
+            if word.load(Relaxed) != u32::MAX {
+                word.store(u32::MAX, Relaxed);
+            }
         }
     } else {
         for lane in each(mask) {

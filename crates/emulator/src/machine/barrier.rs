@@ -5,7 +5,7 @@ use super::interpret::Stop;
 use super::peers::Peers;
 use super::warp::{Group, State, Warp};
 use crate::finding::FindingKind;
-use crate::lanes::{LANES, Registers, put, put_predicate};
+use crate::lanes::{LANES, Registers, each, put, put_predicate};
 use crate::program::{Action, Barrier, BarrierKind, NONE, Program};
 
 /// Threads at a barrier, since it was last complete.
@@ -43,14 +43,12 @@ impl Barriers {
 
     /// The barriers that everybody has come to.
     pub(crate) fn complete(&self, live: u32) -> impl Iterator<Item = u8> + use<> {
-        let mut complete = 0u16;
-        if self.in_use != 0 {
-            for (id, b) in self.state.iter().enumerate() {
-                let there = self.in_use >> id & 1 == 1 && b.arrived > 0;
-                complete |= u16::from(there && b.arrived >= b.expected.unwrap_or(live)) << id;
-            }
+        let mut complete = 0;
+        for id in each(self.in_use.into()) {
+            let b = &self.state[id & 15];
+            complete |= u32::from(b.arrived > 0 && b.arrived >= b.expected.unwrap_or(live)) << id;
         }
-        (0..16).filter(move |id| complete >> id & 1 == 1)
+        each(complete).map(|id| id as u8)
     }
 
     /// Gives a released group the result of a reduction.

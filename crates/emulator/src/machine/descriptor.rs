@@ -1,5 +1,6 @@
 //! Matrix descriptors of `wgmma`: where an element of an operand is in shared memory (PTX ISA §9.7.15.5).
 
+use super::multiply::{Lines, WORDS};
 use crate::memory::{Flat, SHARED_BASE, Stretch};
 use crate::program::Element;
 use crate::tensor_map::Swizzle;
@@ -84,49 +85,90 @@ impl Descriptor {
         stretches
     }
 
-    /// Hands over the numbers of an operand of `rows` by `k` elements: of a row, from some k on. `across`: its rows, not
-    /// k, are the contiguous mode.
+    /// Hands over an operand of `rows` by `k` elements whose rows, not k, are the contiguous mode: a number of a row at
+    /// some k.
     #[inline(always)]
-    pub(crate) fn read(
+    pub(crate) fn read_across(
         &self,
         shared: &Flat,
         element: Element,
         (rows, k): (usize, usize),
-        across: bool,
-        mut put: impl FnMut(usize, usize, &[f32]),
+        mut put: impl FnMut(usize, usize, f32),
     ) -> Result<(), Problem> {
         let each = 16 / element.bytes();
-        let (lines, length) = if across { (k, rows) } else { (rows, k) };
-        let mut fault = None;
-        let tracked = !shared.unfenced.is_empty();
-        for line in 0..lines {
-            for chunk in 0..length / each {
-                let address = self.address(line as u32, chunk as u32, across);
-                let at = address as usize;
-                if address < SHARED_BASE || at + 16 > shared.len() {
-                    return Err(Problem::Outside(address));
-                }
-                if !shared.written(at, 16) {
-                    fault = fault.or(Some(Problem::Unwritten(address)));
-                }
-                if tracked && let Some(warp) = shared.unfenced_by(at) {
-                    fault = fault.or(Some(Problem::Unfenced(address, warp)));
-                }
-                let words = &shared.words[at / 4..at / 4 + 4];
+        let mut found = Found::new(shared);
+        for line in 0..k {
+            for chunk in 0..rows / each {
+                let words = found.read(self.address(line as u32, chunk as u32, true))?;
                 let mut numbers = [0.0; 16];
                 let per_word = 4 / element.bytes();
                 for (word, out) in words.iter().zip(numbers.chunks_exact_mut(per_word)) {
                     element.unpack(*word, out);
                 }
-                let numbers = &numbers[..each];
-                if across {
-                    numbers.iter().enumerate().for_each(|(i, x)| put(chunk * each + i, line, std::slice::from_ref(x)));
-                } else {
-                    put(line, chunk * each, numbers);
-                }
+                numbers[..each].iter().enumerate().for_each(|(i, x)| put(chunk * each + i, line, *x));
             }
         }
-        fault.map_or(Ok(()), Err)
+        found.fault.map_or(Ok(()), Err)
+    }
+
+    /// Hands over an operand whose lines in k are the contiguous mode, eight lines at a time. All of an instruction's k
+    /// is 32 bytes, whatever the type.
+    #[inline(always)]
+    pub(crate) fn read_lines(
+        &self,
+        shared: &Flat,
+        rows: usize,
+        mut put: impl FnMut(usize, &Lines),
+    ) -> Result<(), Problem> {
+        let mut found = Found::new(shared);
+        for eight in 0..rows / 8 {
+            let mut lines = [[0; WORDS]; 8];
+            for (n, line) in lines.iter_mut().enumerate() {
+                for (chunk, words) in line.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                    *words = found.read(self.address((8 * eight + n) as u32, chunk as u32, false))?;
+                }
+            }
+            put(eight, &lines);
+        }
+        found.fault.map_or(Ok(()), Err)
+    }
+}
+
+/// Shared memory that an operand is read from, and the first thing that is wrong with it.
+struct Found<'m> {
+    shared: &'m Flat,
+    tracked: bool,
+    fault: Option<Problem>,
+}
+
+impl<'m> Found<'m> {
+    #[inline(always)]
+    fn new(shared: &'m Flat) -> Found<'m> {
+        Found { shared, tracked: !shared.unfenced.is_empty(), fault: None }
+    }
+
+    /// The 16 bytes at an address.
+    #[inline(always)]
+    fn read(&mut self, address: u32) -> Result<[u32; 4], Problem> {
+        let (shared, at) = (self.shared, address as usize);
+        let words = shared.words.get(at / 4..).and_then(|words| words.first_chunk());
+        let Some(words) = words.filter(|_| address >= SHARED_BASE && at + 16 <= shared.len()) else {
+            return Err(Problem::Outside(address));
+        };
+        if !shared.written(at, 16) {
+            self.note(Problem::Unwritten(address));
+        }
+        if self.tracked
+            && let Some(warp) = shared.unfenced_by(at)
+        {
+            self.note(Problem::Unfenced(address, warp));
+        }
+        Ok(*words)
+    }
+
+    #[cold]
+    fn note(&mut self, problem: Problem) {
+        self.fault.get_or_insert(problem);
     }
 }
 

@@ -60,7 +60,10 @@ impl Warp {
             if i.straight > 0 && mask == FULL && quick && !self.products.busy {
                 let most = u64::from(limit.saturating_sub(pc).max(1)).min(end - executed);
                 let count = u64::from(i.straight).min(most);
-                crate::quick::run(&mut self.registers, &code[pc as usize..pc as usize + count as usize]);
+                let run = &code[pc as usize..pc as usize + count as usize];
+                for _ in 0..crate::quick::run(&mut self.registers, run) {
+                    common.meet(self.index, mask, self.live);
+                }
                 pc += count as u32;
                 executed += count;
                 continue;

@@ -7,7 +7,14 @@
 #![allow(clippy::needless_range_loop)]
 
 use crate::lanes::LANES;
+use crate::program::Element;
 use crate::simd::Simd;
+
+/// Words of a line of an operand that is read at once: what one instruction has of k.
+pub(crate) const WORDS: usize = 8;
+
+/// Eight rows of A, or columns of B.
+pub(crate) type Lines = [[u32; WORDS]; 8];
 
 /// An operand A by eights of its rows, then k: an element for each lane. And an operand B by eights of its columns,
 /// then k: the even columns, then the odd ones. Kept from product to product.
@@ -35,12 +42,46 @@ impl Panels {
         }
     }
 
-    /// Puts elements of a column of B into their places, from some k on.
+    /// Puts an element of a column of B into its place.
     #[inline(always)]
-    pub(super) fn put_b(&mut self, column: usize, k: usize, sign: f32, numbers: &[f32]) {
-        let (first, place) = (column / 8 * self.k + k, 4 * (column % 2) + column % 8 / 2);
-        for (columns, x) in self.b[first..first + numbers.len()].iter_mut().zip(numbers) {
-            columns[place] = sign * x;
+    pub(super) fn put_b(&mut self, column: usize, k: usize, sign: f32, number: f32) {
+        self.b[column / 8 * self.k + k][4 * (column % 2) + column % 8 / 2] = sign * number;
+    }
+
+    /// Puts eight rows of A into their places: of each all of k.
+    #[inline(always)]
+    pub(super) fn put_a_lines(&mut self, eight: usize, element: Element, sign: f32, lines: &Lines) {
+        let bits = 8 * element.bytes() as u32;
+        let each = (32 / bits) as usize;
+        for w in 0..WORDS {
+            for e in 0..each {
+                let to = &mut self.a[eight * self.k + w * each + e];
+                for (lanes, line) in to.as_chunks_mut::<4>().0.iter_mut().zip(lines) {
+                    *lanes = [sign * element.number(line[w] >> (e as u32 * bits) & (u32::MAX >> (32 - bits))); 4];
+                }
+            }
+        }
+    }
+
+    /// The same of eight columns of B.
+    #[inline(always)]
+    pub(super) fn put_b_lines(&mut self, eight: usize, element: Element, sign: f32, lines: &Lines) {
+        let bits = 8 * element.bytes() as u32;
+        let each = (32 / bits) as usize;
+        let mut places = [[0; 8]; WORDS];
+        for (column, line) in lines.iter().enumerate() {
+            for w in 0..WORDS {
+                places[w][4 * (column % 2) + column / 2] = line[w];
+            }
+        }
+        for w in 0..WORDS {
+            for e in 0..each {
+                let to = &mut self.b[eight * self.k + w * each + e];
+                for place in 0..8 {
+                    to[place] =
+                        sign * element.number(places[w][place] >> (e as u32 * bits) & (u32::MAX >> (32 - bits)));
+                }
+            }
         }
     }
 
@@ -101,39 +142,42 @@ impl Panels {
     }
 }
 
-/// `d += a b` for a pair of registers, in the order of k.
+/// `d += a b` for pairs of registers, a pair for eight columns each, in the order of k. Several pairs at once keep the
+/// machine's multipliers busy: each product waits for the one before it.
 #[inline(always)]
-pub(super) fn multiply(
+pub(super) fn multiply<const N: usize>(
     simd: Simd,
     a: &[[f32; LANES]],
-    b: &[[f32; 8]],
-    even: &mut [f32; LANES],
-    odd: &mut [f32; LANES],
+    b: [&[[f32; 8]]; N],
+    sums: &mut [[[f32; LANES]; 2]; N],
 ) {
     if simd.fuses() {
-        step(a, b, even, odd, |x, y, z| x.mul_add(y, z));
+        step(a, b, sums, |x, y, z| x.mul_add(y, z));
     } else {
-        step(a, b, even, odd, |x, y, z| x * y + z);
+        step(a, b, sums, |x, y, z| x * y + z);
     }
 }
 
 #[inline(always)]
-fn step(
+fn step<const N: usize>(
     a: &[[f32; LANES]],
-    b: &[[f32; 8]],
-    even: &mut [f32; LANES],
-    odd: &mut [f32; LANES],
+    b: [&[[f32; 8]]; N],
+    sums: &mut [[[f32; LANES]; 2]; N],
     fma: impl Fn(f32, f32, f32) -> f32,
 ) {
-    let (mut c, mut d) = (*even, *odd);
-    for (a, b) in a.iter().zip(b) {
-        let (even, odd) = ([b[0], b[1], b[2], b[3]], [b[4], b[5], b[6], b[7]]);
-        for l in 0..LANES {
-            c[l] = fma(a[l], even[l % 4], c[l]);
-        }
-        for l in 0..LANES {
-            d[l] = fma(a[l], odd[l % 4], d[l]);
+    let mut c = *sums;
+    let b = b.map(|b| &b[..a.len()]);
+    for k in 0..a.len() {
+        let a = &a[k];
+        for n in 0..N {
+            let columns = &b[n][k];
+            for p in 0..2 {
+                let four = [columns[4 * p], columns[4 * p + 1], columns[4 * p + 2], columns[4 * p + 3]];
+                for l in 0..LANES {
+                    c[n][p][l] = fma(a[l], four[l % 4], c[n][p][l]);
+                }
+            }
         }
     }
-    (*even, *odd) = (c, d);
+    *sums = c;
 }

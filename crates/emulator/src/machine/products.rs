@@ -12,7 +12,7 @@ use super::multiply::{Panels, multiply};
 use super::peers::Peers;
 use super::warp::{Group, State, Warp};
 use crate::finding::{AccessKind, FindingKind, Storage};
-use crate::lanes::{FULL, LANES};
+use crate::lanes::{FULL, LANES, Registers};
 use crate::memory::Flat;
 use crate::program::{Accumulator, Element, Matrix, NONE, Product, Space};
 use crate::simd::Simd;
@@ -63,6 +63,16 @@ impl Products {
             self.owned[*register as usize / 64] |= 1 << (register % 64);
         }
         self.busy = true;
+    }
+
+    /// Some products are complete: only the registers of the others still belong to them.
+    fn disown(&mut self, core: &Core<'_>) {
+        self.owned.fill(0);
+        self.busy = false;
+        let rest: Vec<u32> = self.queue.iter().map(|s| s.product).collect();
+        for product in rest.into_iter().filter_map(|n| core.program.products.get(n as usize)) {
+            self.own(core, product);
+        }
     }
 }
 
@@ -169,8 +179,11 @@ impl Cluster {
             };
             let Some(until) = warps.iter().filter_map(|w| waits(w)).max() else { continue };
             let there = warps.iter().map(|w| w.products.started()).min().unwrap_or_default();
-            while warps[0].products.done < until.min(there) {
-                complete(core, &mut self.peers, warps);
+            if warps[0].products.done < until.min(there) {
+                while warps[0].products.done < until.min(there) {
+                    complete(core, &mut self.peers, warps);
+                }
+                warps.iter_mut().for_each(|w| w.products.disown(core));
             }
             for warp in warps {
                 let done = warp.products.done;
@@ -187,18 +200,12 @@ impl Cluster {
     }
 }
 
-/// The oldest product of a warpgroup.
+/// The oldest product of a warpgroup. [`Products::disown`] must follow.
 fn complete(core: &mut Core<'_>, peers: &mut Peers, warps: &mut [&mut Warp]) {
     let program = core.program;
     let started: Vec<Started> = warps.iter_mut().filter_map(|w| w.products.queue.pop_front()).collect();
     for warp in warps.iter_mut() {
         warp.products.done += 1;
-        let rest: Vec<u32> = warp.products.queue.iter().map(|s| s.product).collect();
-        warp.products.owned.fill(0);
-        warp.products.busy = false;
-        for product in rest.into_iter().filter_map(|n| program.products.get(n as usize)) {
-            warp.products.own(core, product);
-        }
     }
     let Some(first) = started.first().copied() else { return };
     let same = |s: &Started| (s.pc, s.a, s.b, s.adds) == (first.pc, first.a, first.b, first.adds);
@@ -215,11 +222,11 @@ fn complete(core: &mut Core<'_>, peers: &mut Peers, warps: &mut [&mut Warp]) {
     panels.reset(8, n / 8, k);
     let simd = warps[0].registers.simd;
     let shared = &peers.shared;
-    let (sign_a, sign_b) = (if p.negate_a { -1.0 } else { 1.0 }, if p.negate_b { -1.0 } else { 1.0 });
+    let sign = |negate: bool| if negate { -1.0 } else { 1.0 };
     let read_a = match p.a {
         Matrix::Shared(_) => Descriptor::decode(first.a).and_then(|d| {
-            let put = |row: usize, k: usize, x: &[f32]| panels.put_a(row, k, sign_a, x);
-            read(simd, &d, shared, p.a_element, (64, k), p.transpose_a, put)
+            let size = (p.a_element, (64, k), p.transpose_a);
+            read(simd, &d, shared, size, (Side::A, sign(p.negate_a)), &mut panels)
         }),
         Matrix::Registers(list) => {
             warps.iter().enumerate().for_each(|(w, warp)| registers(p, list, &program.lists, warp, w, &mut panels));
@@ -227,8 +234,8 @@ fn complete(core: &mut Core<'_>, peers: &mut Peers, warps: &mut [&mut Warp]) {
         }
     };
     let read_b = Descriptor::decode(first.b).and_then(|d| {
-        let put = |column: usize, k: usize, x: &[f32]| panels.put_b(column, k, sign_b, x);
-        read(simd, &d, shared, p.b_element, (n, k), p.transpose_b, put)
+        let size = (p.b_element, (n, k), p.transpose_b);
+        read(simd, &d, shared, size, (Side::B, sign(p.negate_b)), &mut panels)
     });
     for (w, warp) in warps.iter_mut().enumerate() {
         for half in 0..2 {
@@ -253,20 +260,56 @@ fn complete(core: &mut Core<'_>, peers: &mut Peers, warps: &mut [&mut Warp]) {
     report(core, peers, warps[0].index, first.pc, "B", read_b);
 }
 
-/// Reads an operand, compiled for its type.
+/// Which operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    A,
+    B,
+}
+
+/// Reads an operand of a type, of so many rows and so much of k, across or not; compiled for its type.
 fn read(
     simd: Simd,
     descriptor: &Descriptor,
     shared: &Flat,
-    element: Element,
-    size: (usize, usize),
-    across: bool,
-    mut put: impl FnMut(usize, usize, &[f32]),
+    (element, (rows, k), across): (Element, (usize, usize), bool),
+    (side, sign): (Side, f32),
+    panels: &mut Panels,
 ) -> Result<(), Problem> {
     macro_rules! each_type {
         ($($name:ident)*) => {
             match element {
-                $(Element::$name => descriptor.read(shared, Element::$name, size, across, &mut put),)*
+                $(Element::$name => {
+                    const ELEMENT: Element = Element::$name;
+                    match (across, side) {
+                        (false, Side::A) => descriptor.read_lines(
+                            shared,
+                            rows,
+                            #[inline(always)]
+                            |eight, lines| panels.put_a_lines(eight, ELEMENT, sign, lines),
+                        ),
+                        (false, Side::B) => descriptor.read_lines(
+                            shared,
+                            rows,
+                            #[inline(always)]
+                            |eight, lines| panels.put_b_lines(eight, ELEMENT, sign, lines),
+                        ),
+                        (true, Side::A) => descriptor.read_across(
+                            shared,
+                            ELEMENT,
+                            (rows, k),
+                            #[inline(always)]
+                            |row, k, x| panels.put_a(row, k, sign, &[x]),
+                        ),
+                        (true, Side::B) => descriptor.read_across(
+                            shared,
+                            ELEMENT,
+                            (rows, k),
+                            #[inline(always)]
+                            |column, k, x| panels.put_b(column, k, sign, x),
+                        ),
+                    }
+                })*
             }
         };
     }
@@ -322,28 +365,33 @@ pub(super) fn accumulate(
         #[inline(always)]
         || {
             let a = panels.rows(eight);
-            for j in 0..usize::from(p.n) / 8 {
+            let count = usize::from(p.n) / 8;
+            let mut j = 0;
+            if simd.has_many_registers() && p.result == Accumulator::F32 {
+                while j + 2 <= count {
+                    let planes = [j, j + 1].map(|j| [0, 1].map(|n| list[4 * j + 2 * half + n] as usize));
+                    let b = [panels.columns(j), panels.columns(j + 1)];
+                    add_floats(simd, a, b, planes, adds, registers);
+                    j += 2;
+                }
+            }
+            for j in j..count {
                 let b = panels.columns(j);
                 match p.result {
                     Accumulator::F32 => {
-                        let (even, odd) = (list[4 * j + 2 * half] as usize, list[4 * j + 2 * half + 1] as usize);
-                        let (mut c, mut d) = ([0.0; LANES], [0.0; LANES]);
-                        if adds {
-                            c = read_floats(&registers.r32[even]);
-                            d = read_floats(&registers.r32[odd]);
-                        }
-                        multiply(simd, a, b, &mut c, &mut d);
-                        write(&mut registers.r32[even], &c);
-                        write(&mut registers.r32[odd], &d);
+                        let planes = [0, 1].map(|n| list[4 * j + 2 * half + n] as usize);
+                        add_floats(simd, a, [b], [planes], adds, registers);
                     }
                     Accumulator::F16 => {
                         let plane = list[2 * j + half] as usize;
-                        let (mut c, mut d) = ([0.0; LANES], [0.0; LANES]);
+                        let mut sums = [[0.0; LANES]; 2];
                         if adds {
-                            c = registers.r32[plane].map(|x| warpsmith_types::convert::f16_to_f32(x as u16));
-                            d = registers.r32[plane].map(|x| warpsmith_types::convert::f16_to_f32((x >> 16) as u16));
+                            let number = warpsmith_types::convert::f16_to_f32;
+                            sums = [0, 16].map(|shift| registers.r32[plane].map(|x| number((x >> shift) as u16)));
                         }
-                        multiply(simd, a, b, &mut c, &mut d);
+                        let mut sums = [sums];
+                        multiply(simd, a, [b], &mut sums);
+                        let [[c, d]] = sums;
                         for lane in 0..LANES {
                             let half = |x: f32| u32::from(warpsmith_types::convert::f32_to_f16(x));
                             registers.r32[plane][lane] = half(c[lane]) | half(d[lane]) << 16;
@@ -351,9 +399,9 @@ pub(super) fn accumulate(
                     }
                     Accumulator::S32 { saturates } => {
                         // Sums of 32 products of bytes are integers that f32 holds.
-                        let (mut c, mut d) = ([0.0; LANES], [0.0; LANES]);
-                        multiply(simd, a, b, &mut c, &mut d);
-                        for (sums, n) in [(c, 0), (d, 1)] {
+                        let mut sums = [[[0.0; LANES]; 2]];
+                        multiply(simd, a, [b], &mut sums);
+                        for (n, sums) in sums[0].iter().enumerate() {
                             let plane = &mut registers.r32[list[4 * j + 2 * half + n] as usize];
                             for lane in 0..LANES {
                                 let (old, sum) = (if adds { plane[lane] as i32 } else { 0 }, sums[lane] as i32);
@@ -366,6 +414,32 @@ pub(super) fn accumulate(
             }
         },
     );
+}
+
+/// Adds products to pairs of registers of f32.
+#[inline(always)]
+fn add_floats<const N: usize>(
+    simd: Simd,
+    a: &[[f32; LANES]],
+    b: [&[[f32; 8]]; N],
+    planes: [[usize; 2]; N],
+    adds: bool,
+    registers: &mut Registers,
+) {
+    let mut sums = [[[0.0; LANES]; 2]; N];
+    if adds {
+        for n in 0..N {
+            for p in 0..2 {
+                sums[n][p] = read_floats(&registers.r32[planes[n][p]]);
+            }
+        }
+    }
+    multiply(simd, a, b, &mut sums);
+    for n in 0..N {
+        for p in 0..2 {
+            write(&mut registers.r32[planes[n][p]], &sums[n][p]);
+        }
+    }
 }
 
 fn report(core: &mut Core<'_>, peers: &Peers, warp: u32, pc: u32, operand: &str, read: Result<(), Problem>) {

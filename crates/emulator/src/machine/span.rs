@@ -308,9 +308,10 @@ fn read_row<const N: usize>(r: &mut Registers, list: &[u32], page: &Page, first:
     let Some(list) = list.first_chunk::<N>() else { return false };
     let Ok(mut planes) = r.r32.get_disjoint_mut(list.map(|n| n as usize)) else { return false };
     let (words, _) = page.words[first..first + N * LANES].as_chunks::<N>();
-    for (l, words) in words.iter().enumerate().take(LANES) {
-        for (plane, word) in planes.iter_mut().zip(words) {
-            plane[l] = word.load(Relaxed);
+    // Plane by plane: machines store to one line faster than to several in turn.
+    for (e, plane) in planes.iter_mut().enumerate() {
+        for (to, words) in plane.iter_mut().zip(words) {
+            *to = words[e].load(Relaxed);
         }
     }
     true

@@ -1,22 +1,34 @@
 //! Many bytes at once, for copies that engines make.
 
+use super::global::Allocation;
 use super::{Flat, Global, PAGE, POISON_WORD, Page, byte_bits};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Global {
     /// Reads a range of one allocation and says whether all of it was written; `None` when it is not within one.
     pub(crate) fn copy_out(&self, address: u64, out: &mut [u8]) -> Option<bool> {
-        let a = self.find(address)?;
-        if out.len() as u64 > a.end() - address {
+        self.find(address)?.copy_out(address, out)
+    }
+
+    /// Writes a range of one allocation; false when it is not within one. `alone`: no other thread is running.
+    pub(crate) fn copy_in(&self, address: u64, data: &[u8], alone: bool) -> bool {
+        self.find(address).is_some_and(|a| a.copy_in(address, data, alone))
+    }
+}
+
+impl Allocation {
+    /// Reads a range that starts in it and says whether all of it was written; `None` when it ends outside.
+    pub(crate) fn copy_out(&self, address: u64, out: &mut [u8]) -> Option<bool> {
+        if out.len() as u64 > self.end() - address {
             return None;
         }
         let mut written = true;
-        let (mut at, mut done) = (address - a.base, 0);
+        let (mut at, mut done) = (address - self.base, 0);
         while done < out.len() {
             let inside = at as usize % PAGE;
             let n = (PAGE - inside).min(out.len() - done);
             let piece = &mut out[done..done + n];
-            match a.page(at) {
+            match self.page(at) {
                 Some(page) if inside.is_multiple_of(4) && n.is_multiple_of(4) => {
                     page.read_words(inside, piece);
                     written &= page.is_written(inside, n);
@@ -36,14 +48,16 @@ impl Global {
         Some(written)
     }
 
-    /// Writes a range of one allocation; false when it is not within one. `alone`: no other thread is running.
+    /// Writes a range that starts in it; false when it ends outside. `alone`: no other thread is running.
     pub(crate) fn copy_in(&self, address: u64, data: &[u8], alone: bool) -> bool {
-        let Some(a) = self.find(address).filter(|a| data.len() as u64 <= a.end() - address) else { return false };
-        let (mut at, mut done) = (address - a.base, 0);
+        if data.len() as u64 > self.end() - address {
+            return false;
+        }
+        let (mut at, mut done) = (address - self.base, 0);
         while done < data.len() {
             let inside = at as usize % PAGE;
             let n = (PAGE - inside).min(data.len() - done);
-            if let Some(page) = a.page_or_new(at) {
+            if let Some(page) = self.page_or_new(at) {
                 page.copy_in(inside, &data[done..done + n], alone);
             }
             at += n as u64;
@@ -125,6 +139,15 @@ impl Flat {
     /// Writes a range, whole words, marked written or not.
     pub(crate) fn copy_in(&mut self, offset: usize, data: &[u8], written: bool) {
         if !self.holds(offset, data.len()) {
+            return;
+        }
+        if let (0, Ok(data)) = (offset % 16, <&[u8; 16]>::try_from(data)) {
+            let [words, bits] = [offset / 4, offset / 32];
+            for (word, bytes) in self.words[words..words + 4].iter_mut().zip(data.as_chunks().0) {
+                *word = u32::from_le_bytes(*bytes);
+            }
+            let half = byte_bits(offset, 16);
+            self.init[bits] = if written { self.init[bits] | half } else { self.init[bits] & !half };
             return;
         }
         for (word, bytes) in self.words[offset / 4..].iter_mut().zip(data.chunks_exact(4)) {

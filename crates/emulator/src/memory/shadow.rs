@@ -6,12 +6,14 @@
 
 mod group;
 mod lanes;
+mod parts;
 mod sets;
 
 pub(crate) use group::{Group, Order, Stretch, Touch};
 pub(crate) use lanes::LaneWords;
 
 use crate::simd::Simd;
+use parts::Parts;
 use rustc_hash::FxHashMap;
 
 /// An access of a lane: a group's number and the lane, or with [`SET`] a set's.
@@ -47,11 +49,11 @@ pub(crate) struct Shadow {
     recent: Vec<u32>,
     /// Groups under way.
     pending: u32,
-    /// Whether any write, any read was noted since everything was forgotten.
-    wrote: bool,
-    was_read: bool,
-    /// What was written since then lies between these bytes.
-    written: (u32, u32),
+    /// Where writes may have been noted since everything was forgotten, and where reads.
+    written: Parts,
+    was_read: Parts,
+    /// Bytes of a part, as a power of two.
+    shift: u32,
     simd: Option<Simd>,
     launch: u64,
 }
@@ -67,6 +69,9 @@ impl Shadow {
         if self.writes.len() < words {
             self.writes.resize(words, 0);
             self.reads.resize(words, 0);
+            self.shift = Parts::shift(4 * words);
+            self.written.blur();
+            self.was_read.blur();
         }
     }
 
@@ -82,7 +87,7 @@ impl Shadow {
         self.sets.clear();
         self.unions.clear();
         self.pending = 0;
-        (self.wrote, self.was_read, self.written) = (false, false, (u32::MAX, 0));
+        (self.written, self.was_read) = (Parts::default(), Parts::default());
         if self.first.max(self.first_set) > NUMBERS / 2 {
             self.writes.fill(0);
             self.reads.fill(0);
@@ -102,7 +107,7 @@ impl Shadow {
         if group.tick != Group::PENDING
             && !group.touch.writes
             && let Some(number) = self.recent.get(slot)
-            && self.get(*number) == Some(&group)
+            && self.get(*number).is_some_and(|g| g.tick == group.tick && *g == group)
         {
             return *number;
         }
@@ -152,12 +157,16 @@ impl Shadow {
         // What is known of the last group and set that was looked at.
         let mut known = Known::default();
         let Some(touch) = self.get(number).map(|g| g.touch) else { return };
-        self.spread_written(touch.writes, s.offset, end);
-        if self.fresh(number, s, touch.writes) {
+        let parts = Parts::between(s.offset, end, self.shift);
+        let fresh = self.fresh(number, s, touch.writes, parts);
+        if touch.writes {
+            self.written.add(parts);
+        } else {
+            self.was_read.add(parts);
+        }
+        if fresh {
             return;
         }
-        self.wrote |= touch.writes;
-        self.was_read |= !touch.writes;
         let mut word = s.offset / 4;
         let mut last = None;
         while 4 * word < end {
@@ -210,14 +219,7 @@ impl Shadow {
     /// Whether anything between two bytes may have been written since everything was forgotten.
     #[inline(always)]
     pub(crate) fn was_written(&self, start: u32, end: u32) -> bool {
-        self.wrote && start < self.written.1 && self.written.0 < end
-    }
-
-    #[inline(always)]
-    fn spread_written(&mut self, writes: bool, start: u32, end: u32) {
-        if writes {
-            self.written = (self.written.0.min(start), self.written.1.max(end));
-        }
+        self.written.touches(Parts::between(start, end, self.shift))
     }
 
     /// The largest cell that is forgotten.
@@ -227,7 +229,7 @@ impl Shadow {
     }
 
     /// Notes an access to whole words that nobody touched yet; false when they are not.
-    fn fresh(&mut self, number: u32, s: Stretch, writes: bool) -> bool {
+    fn fresh(&mut self, number: u32, s: Stretch, writes: bool, parts: Parts) -> bool {
         let words = (s.offset / 4) as usize..((s.offset + s.bytes) / 4) as usize;
         let fits = matches!(s.stride, 0..=2 | 4 | 8 | 16 | 32) && (s.offset | s.bytes).is_multiple_of(4);
         if !fits || words.end > self.writes.len() {
@@ -235,9 +237,9 @@ impl Shadow {
         }
         let limit = self.limit();
         let simd = *self.simd.get_or_insert_with(Simd::detect);
-        let (wrote, was_read) = (self.wrote, self.was_read);
+        let (wrote, was_read) = (self.written.touches(parts), self.was_read.touches(parts));
         let (written, read) = (&mut self.writes[words.clone()], &mut self.reads[words]);
-        let done = simd.run(
+        simd.run(
             #[inline(always)]
             || {
                 if wrote && any_above(written, limit) || was_read && any_above(read, limit) {
@@ -256,10 +258,7 @@ impl Shadow {
                 }
                 true
             },
-        );
-        self.wrote |= done && writes;
-        self.was_read |= done && !writes;
-        done
+        )
     }
 
     /// Judges what a cell holds and gives its new contents.
@@ -349,6 +348,8 @@ impl Shadow {
         };
         let bytes = std::array::from_fn(|byte| [shared(write, byte as u32), shared(read, byte as u32)]);
         self.split.insert(word, bytes);
+        // Reads of bytes are found where writes are looked for, too.
+        self.written.add(Parts::between(4 * word, 4 * word + 4, self.shift));
         self.writes[at] = SPLIT;
         self.reads[at] = 0;
     }
@@ -375,6 +376,18 @@ struct Known {
     before: u32,
     key: Option<(Cell, u32, u32)>,
     set: u32,
+    /// Whether the set is the one for the key wherever that comes.
+    exact: bool,
+}
+
+impl Known {
+    /// What comes does not follow what came.
+    #[inline(always)]
+    fn part(&mut self) {
+        if !self.exact {
+            self.key = None;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -420,6 +433,14 @@ mod tests {
         assert_eq!(touch(&mut s, 1, 2, true, 0, 1), [0, 2]);
         s.forget();
         assert!(touch(&mut s, 3, 1, true, 0, 4).is_empty());
+    }
+
+    #[test]
+    fn reads_of_bytes_are_kept_where_nobody_wrote() {
+        let mut s = Shadow::default();
+        s.prepare(64, 1);
+        assert!(touch(&mut s, 0, 1, false, 8, 2).is_empty());
+        assert_eq!(touch(&mut s, 1, 1, true, 8, 4), [0]);
     }
 
     #[test]

@@ -89,12 +89,11 @@ impl<'m> View<'m> {
 
     /// Reads a range of one allocation and says whether all of it was written; `None` when the device can not reach it.
     pub(crate) fn copy_out(self, address: u64, out: &mut [u8]) -> Option<bool> {
-        self.index(address)?;
-        self.global.copy_out(address, out)
+        self.find(address)?.copy_out(address, out)
     }
 
     /// Writes a range of one allocation; false when the device can not reach it. `alone`: no other thread is running.
     pub(crate) fn copy_in(self, address: u64, data: &[u8], alone: bool) -> bool {
-        self.index(address).is_some() && self.global.copy_in(address, data, alone)
+        self.find(address).is_some_and(|a| a.copy_in(address, data, alone))
     }
 }

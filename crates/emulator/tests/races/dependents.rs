@@ -52,6 +52,21 @@ fn who_does_not_let_others_start_is_over_before_them() {
 }
 
 #[test]
+fn what_a_dependent_launch_reads_through_nc_must_be_written_before_it_starts() {
+    let read = READ.replace("ld.global", "ld.global.nc");
+    let waits = format!("griddepcontrol.wait;\n{read}");
+    let says = "must not change from its start on, and this launch starts before the one before is over";
+    for first in
+        [format!("{WRITE}griddepcontrol.launch_dependents;"), format!("griddepcontrol.launch_dependents;\n{WRITE}")]
+    {
+        always(FindingKind::ConstantLoad, says, |o| pair(&first, &waits, o));
+    }
+    for second in [&read, &waits] {
+        always_clean(|o| pair(WRITE, second, o));
+    }
+}
+
+#[test]
 fn what_a_dependent_launch_overwrites_may_still_be_read() {
     let reads = format!("griddepcontrol.launch_dependents;\n{READ}");
     let run = |second: &str, options: &Options| {

@@ -42,6 +42,8 @@ fn barriers_order_a_block() {
         64,
     );
     racy(TILE, &exchange("", near), 1, 32, "no `.sync` instruction");
+    ordered(TILE, &exchange("shfl.sync.bfly.b32 %r9, %r1, 1, 31, -1;", near), 1, 64);
+    racy(TILE, &exchange("shfl.sync.bfly.b32 %r9, %r1, 1, 31, -1;", far), 1, 64, "no barrier comes between");
     // Pairs of lanes that name each other.
     ordered(TILE, &exchange("bar.warp.sync 0xffff;", near), 1, 16);
     let halves = "and.b32 %r20, %r1, 16;\nshl.b32 %r21, 0xffff, %r20;\nbar.warp.sync %r21;";

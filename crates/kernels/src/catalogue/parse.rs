@@ -1,6 +1,7 @@
 //! Lists as text.
 
-use super::Wanted;
+use super::{Norm, Wanted};
+use crate::norm::Kind;
 use std::collections::BTreeMap;
 use warpsmith_dsl::DType;
 
@@ -13,6 +14,9 @@ pub struct CatalogueError {
     /// What is wrong with it.
     pub problem: String,
 }
+
+const OPERATORS: &str = "softmax, rms_norm, layer_norm, cross_entropy, softmax_backward, rms_norm_backward, \
+                         layer_norm_backward, cross_entropy_backward, gemm";
 
 /// More values than these of one extent are a mistake.
 const MOST: usize = 4096;
@@ -56,28 +60,69 @@ impl<'a> Line<'a> {
                 let (output, dims) = (line.dtype("output", Some(input))?, line.extents("dim")?);
                 Wanted::Softmax { input, output, dims, in_place: line.flag("in_place")? }
             }
-            "rms_norm" => {
-                let input = line.dtype("dtype", None)?;
-                let weight = match line.values.get("weight") {
-                    Some(&"none") => {
-                        line.values.remove("weight");
-                        None
-                    }
-                    _ => Some(line.dtype("weight", Some(input))?),
-                };
-                let (output, dims) = (line.dtype("output", Some(input))?, line.extents("dim")?);
-                Wanted::RmsNorm { input, output, weight, dims, in_place: line.flag("in_place")? }
+            "rms_norm" => line.norm(Kind::Rms)?,
+            "layer_norm" => line.norm(Kind::Layer)?,
+            "cross_entropy" => Wanted::CrossEntropy {
+                input: line.dtype("dtype", None)?,
+                target: line.dtype("target", Some(DType::I64))?,
+                lse: line.flag("lse")?,
+                gradient: line.flag("gradient")?,
+                dims: line.extents("dim")?,
+            },
+            "softmax_backward" => {
+                Wanted::SoftmaxBackward { dtype: line.dtype("dtype", None)?, dims: line.extents("dim")? }
             }
+            "rms_norm_backward" => line.norm_backward(Kind::Rms)?,
+            "layer_norm_backward" => line.norm_backward(Kind::Layer)?,
+            "cross_entropy_backward" => Wanted::CrossEntropyBackward {
+                dtype: line.dtype("dtype", None)?,
+                target: line.dtype("target", Some(DType::I64))?,
+                dims: line.extents("dim")?,
+            },
             "gemm" => {
                 let dtype = line.dtype("dtype", None)?;
                 let [m, n, k] = [line.extents("m")?, line.extents("n")?, line.extents("k")?];
                 Wanted::Gemm { dtype, m, n, k }
             }
-            other => return Err(format!("there is no operator `{other}`; there are softmax, rms_norm, gemm")),
+            other => return Err(format!("there is no operator `{other}`; there are {OPERATORS}")),
         };
         match line.values.keys().next() {
             Some(key) => Err(format!("{} has no `{key}`", line.operator)),
             None => Ok(wanted),
+        }
+    }
+
+    /// A normalisation: of RMS, without what only [`Norm`] has, the plain one.
+    fn norm(&mut self, kind: Kind) -> Result<Wanted, String> {
+        let input = self.dtype("dtype", None)?;
+        let weight = self.optional("weight", Some(input))?;
+        let of_bias = if kind == Kind::Layer { Some(input) } else { None };
+        let (bias, residual) = (self.optional("bias", of_bias)?, self.optional("residual", None)?);
+        let (statistics, constant) = (self.flag("statistics")?, self.flag("constant")?);
+        let (output, dims) = (self.dtype("output", Some(input))?, self.extents("dim")?);
+        Ok(if kind == Kind::Rms && bias.is_none() && residual.is_none() && !statistics {
+            Wanted::RmsNorm { input, output, weight, dims, in_place: self.flag("in_place")?, constant }
+        } else {
+            Wanted::Norm(Norm { kind, input, output, weight, bias, residual, statistics, constant, dims })
+        })
+    }
+
+    fn norm_backward(&mut self, kind: Kind) -> Result<Wanted, String> {
+        let dtype = self.dtype("dtype", None)?;
+        let weight = self.optional("weight", Some(dtype))?;
+        let (sums, constant) = (self.flag("sums")?, self.flag("constant")?);
+        Ok(Wanted::NormBackward { kind, dtype, weight, sums, constant, dims: self.extents("dim")? })
+    }
+
+    /// The dtype of what may be left out by `none`.
+    fn optional(&mut self, key: &'a str, default: Option<DType>) -> Result<Option<DType>, String> {
+        match self.values.get(key) {
+            Some(&"none") => {
+                self.values.remove(key);
+                Ok(None)
+            }
+            None => Ok(default),
+            Some(_) => self.dtype(key, default).map(Some),
         }
     }
 
@@ -146,7 +191,8 @@ mod tests {
                     output: DType::BF16,
                     weight: None,
                     dims: vec![4096, 5120],
-                    in_place: false
+                    in_place: false,
+                    constant: false
                 },
                 Wanted::Softmax { input: DType::F32, output: DType::F32, dims: vec![128, 256, 512], in_place: true },
                 Wanted::Gemm { dtype: DType::F16, m: vec![1, 3, 5, 7], n: vec![8], k: vec![64] },
@@ -155,9 +201,53 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_with_a_normalisation_is_read() {
+        let read = |text: &str| parse(text).unwrap().remove(0);
+        let plain = Norm {
+            kind: Kind::Layer,
+            input: DType::BF16,
+            output: DType::BF16,
+            weight: Some(DType::BF16),
+            bias: Some(DType::BF16),
+            residual: None,
+            statistics: false,
+            constant: false,
+            dims: vec![64],
+        };
+        assert_eq!(read("layer_norm dtype=bf16 dim=64"), Wanted::Norm(plain.clone()));
+        let more = Norm { weight: Some(DType::F32), bias: None, statistics: true, constant: true, ..plain.clone() };
+        let text = "layer-norm dtype=bf16 dim=64 weight=f32 bias=none statistics=yes constant=yes";
+        assert_eq!(read(text), Wanted::Norm(more));
+        let more = Norm { kind: Kind::Rms, bias: None, residual: Some(DType::F32), ..plain };
+        assert_eq!(read("rms_norm dtype=bf16 dim=64 residual=f32"), Wanted::Norm(more));
+        let (kind, dtype, weight, dims) = (Kind::Rms, DType::F16, None, vec![8]);
+        let gradient = Wanted::NormBackward { kind, dtype, weight, sums: true, constant: false, dims };
+        assert_eq!(read("rms_norm_backward dtype=f16 dim=8 weight=none sums=yes"), gradient);
+    }
+
+    #[test]
+    fn every_operator_has_requests() {
+        use crate::catalogue::requests;
+        let list = "softmax dtype=f32 dim=64\nrms_norm dtype=f32 dim=64 constant=yes\nrms_norm dtype=f32 dim=64 residual=bf16\n\
+                    layer_norm dtype=f32 dim=64 statistics=yes\ncross_entropy dtype=f32 dim=64 lse=yes gradient=yes\n\
+                    softmax_backward dtype=f32 dim=64\nrms_norm_backward dtype=f32 dim=64 sums=yes\n\
+                    layer_norm_backward dtype=f32 dim=64\ncross_entropy_backward dtype=f32 dim=64 target=i32\n\
+                    gemm dtype=bf16 m=64 n=64 k=64";
+        let wanted = parse(list).unwrap();
+        let named: Vec<&str> = wanted.iter().map(Wanted::operator).collect();
+        assert!(OPERATORS.split(", ").all(|operator| named.contains(&operator)), "{named:?}");
+        let all = requests(&wanted, &warpsmith_types::Chip::H200).unwrap();
+        // The weight's gradient is summed by a launch of its own.
+        assert_eq!(all.len(), wanted.len() + 1);
+        for request in &all {
+            request.compile(warpsmith_types::Target::SM_90A).unwrap();
+        }
+    }
+
+    #[test]
     fn mistakes_name_line_and_key() {
         let said = |text: &str| parse(text).unwrap_err().to_string();
-        assert_eq!(said("\nattention"), "line 2: there is no operator `attention`; there are softmax, rms_norm, gemm");
+        assert_eq!(said("\nattention"), format!("line 2: there is no operator `attention`; there are {OPERATORS}"));
         assert_eq!(said("softmax dim=8"), "line 1: softmax needs `dtype`");
         assert_eq!(said("softmax dtype=bf16"), "line 1: softmax needs `dim`");
         assert_eq!(said("softmax dtype=bf16 dim=8 eps=1"), "line 1: softmax has no `eps`");

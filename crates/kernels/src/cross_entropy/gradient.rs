@@ -14,13 +14,17 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Of row `row`, of so many `classes`; rows past the last one do not count.
-    pub(super) fn load(targets: &Tensor, row: U32, ignore_index: I32, classes: Dim) -> Target {
+    /// What is written for row `row`; −1 past the last.
+    pub(super) fn load(targets: &Tensor, row: U32) -> I64 {
         let there = row.lt(U32::from(targets.dim(0)));
-        let target = match targets.dtype() {
+        match targets.dtype() {
             DType::I64 => targets.at::<I64>((row, 0)).load_if(there, -1),
             _ => targets.at::<I32>((row, 0)).load_if(there, -1).i64(),
-        };
+        }
+    }
+
+    /// Of what is written, in a row that is `there` or past the last, of so many `classes`.
+    pub(super) fn new(target: I64, there: Bool, ignore_index: I32, classes: Dim) -> Target {
         let ignored = target.eq(ignore_index.i64());
         let is_class = target.ge(0) & target.lt(U32::from(classes).i64());
         let counts = is_class & !ignored & there;

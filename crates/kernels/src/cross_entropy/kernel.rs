@@ -1,7 +1,7 @@
 //! The body.
 
 use super::gradient::{Gradient, Target};
-use crate::rows::{MaxSum, MaxSumDot, RowPlan, Walk, scalar};
+use crate::rows::{MaxSum, MaxSumDot, RowPlan, Rows, launch, scalar};
 use warpsmith_dsl::prelude::*;
 
 /// Where the targets' logits come from.
@@ -37,7 +37,7 @@ pub struct CrossEntropyArgs<'a> {
     #[tensor(rows, classes)]
     pub target_logit: Option<&'a TensorArg>,
     /// Of classes.
-    #[tensor(dim = fixed)]
+    #[tensor(dim = fixed, constant)]
     pub weight: Option<&'a TensorArg>,
     /// The losses.
     #[tensor(rows, one = fixed)]
@@ -64,76 +64,81 @@ impl Kernel for CrossEntropy {
     }
 
     fn launch(&self, a: &CrossEntropyArgs<'_>) -> Launch {
-        let p = &self.rows;
-        Launch::grid(p.blocks(a.x.dim(0))).block(p.threads()).cluster(p.cluster)
+        launch(&self.rows, [a.x.dim(0), 1], &[a.weight])
     }
 
     fn body(&self, a: CrossEntropyParams) {
-        let (dim, walk) = (self.rows.dim, Walk::new(&self.rows, 1));
-        let (row, weights) = (walk.row(), a.weight.as_ref());
+        let (dim, weights) = (self.rows.dim, a.weight.as_ref());
+        let rows = Rows::new(&self.rows, &[&a.x], 1);
         wait_for_upstream();
-        let x = walk.hold(|c| c.load(&a.x, f32::NEG_INFINITY));
         let classes = match (self.separate, &a.target_logit) {
             (Separate::Rows, Some(t)) => t.dim(1),
             _ => dim.into(),
         };
-        let target = Target::load(&a.target, row, a.ignore_index, classes);
-        // The thread that may overwrite it by its gradient reads it, and gives the loss.
-        let speaks = walk.owns(target.class, a.x.dim(0));
-        let logit = branch(
-            target.counts & speaks,
-            || match (self.separate, &a.target_logit) {
-                (Separate::Values, Some(t)) => scalar(t, (row, 0usize.into())),
-                (Separate::Rows, Some(t)) => scalar(t, (row, target.class)),
-                _ => scalar(&a.x, (row, target.class)),
-            },
-            || F32::from(0.0),
-        );
-        let weight = target.weight(weights);
+        rows.run_ahead(
+            |row| Target::load(&a.target, row),
+            |walk, target| {
+                let row = walk.row();
+                let x = walk.hold(|c| c.stored(0, f32::NEG_INFINITY));
+                let target = Target::new(target, row.lt(U32::from(a.x.dim(0))), a.ignore_index, classes);
+                // The thread that may overwrite it by its gradient reads it, and gives the loss.
+                let speaks = walk.owns(target.class, a.x.dim(0));
+                let logit = branch(
+                    target.counts & speaks,
+                    || match (self.separate, &a.target_logit) {
+                        (Separate::Values, Some(t)) => scalar(t, (row, 0usize.into())),
+                        (Separate::Rows, Some(t)) => scalar(t, (row, target.class)),
+                        _ => walk.element(0, target.class),
+                    },
+                    || F32::from(0.0),
+                );
+                let weight = target.weight(weights);
 
-        // Where nothing is smoothed, two sums less.
-        let ones = dim as f32;
-        let (max, sum, dot, all_weights) = match a.smoothing {
-            None => {
-                let (max, sum) = walk.reduce::<MaxSum>(0, |c| MaxSum::of(x(c)).0);
-                (max, sum, None, F32::from(ones))
-            }
-            Some(_) => {
-                let (max, sum, dot, all) = walk.reduce::<MaxSumDot>(0, |c| {
-                    let ((max, sum), inside) = (MaxSum::of(x(c)).0, c.inside(x(c)));
-                    match weights.map(|w| c.load_vector(w)) {
-                        None => (max, sum, inside.sum(), F32::from(0.0)),
-                        Some(w) => (max, sum, (inside * w).sum(), w.sum()),
+                // Where nothing is smoothed, two sums less.
+                let ones = dim as f32;
+                let (max, sum, dot, all_weights) = match a.smoothing {
+                    None => {
+                        let (max, sum) = walk.reduce::<MaxSum>(0, |c| MaxSum::of(x(c)).0);
+                        (max, sum, None, F32::from(ones))
+                    }
+                    Some(_) => {
+                        let (max, sum, dot, all) = walk.reduce::<MaxSumDot>(0, |c| {
+                            let ((max, sum), inside) = (MaxSum::of(x(c)).0, c.inside(x(c).f32()));
+                            match weights.map(|w| c.load_vector(w)) {
+                                None => (max, sum, inside.sum(), F32::from(0.0)),
+                                Some(w) => (max, sum, (inside * w).sum(), w.sum()),
+                            }
+                        });
+                        (max, sum, Some(dot), if weights.is_some() { all } else { F32::from(ones) })
+                    }
+                };
+                let lse = max + sum.log();
+                let mut loss = lse - logit;
+                if let Some(w) = weight {
+                    loss = loss * w;
+                }
+                if let (Some(share), Some(dot)) = (a.smoothing, dot) {
+                    loss = loss * (1.0 - share) + (all_weights * lse - dot) * (share / ones);
+                }
+                if let Some(z) = a.z_loss {
+                    loss = loss + z * lse * lse;
+                }
+                when(speaks, || {
+                    a.loss.at::<F32>((row, 0)).store(select(target.counts, loss, target.instead));
+                    if let Some(out) = &a.lse {
+                        out.at::<F32>((row, 0)).store(lse);
                     }
                 });
-                (max, sum, Some(dot), if weights.is_some() { all } else { F32::from(ones) })
-            }
-        };
-        let lse = max + sum.log();
-        let mut loss = lse - logit;
-        if let Some(w) = weight {
-            loss = loss * w;
-        }
-        if let (Some(share), Some(dot)) = (a.smoothing, dot) {
-            loss = loss * (1.0 - share) + (all_weights * lse - dot) * (share / ones);
-        }
-        if let Some(z) = a.z_loss {
-            loss = loss + z * lse * lse;
-        }
-        when(speaks, || {
-            a.loss.at::<F32>((row, 0)).store(select(target.counts, loss, target.instead));
-            if let Some(out) = &a.lse {
-                out.at::<F32>((row, 0)).store(lse);
-            }
-        });
-        if let Some(dx) = &a.dx {
-            let gradient = Gradient::new(weight, all_weights, lse, dim, a.smoothing, a.z_loss);
-            let scale = sum.rcp();
-            walk.each(|c| {
-                let p = (x(c) - MaxSum::base(max)).exp() * scale;
-                c.store(dx, gradient.of(p, c, &target, weights));
-            });
-        }
+                if let Some(dx) = &a.dx {
+                    let gradient = Gradient::new(weight, all_weights, lse, dim, a.smoothing, a.z_loss);
+                    let scale = sum.rcp();
+                    walk.each(|c| {
+                        let p = MaxSum::exponentials(x(c), max).scaled(scale);
+                        c.store(dx, gradient.of(p, c, &target, weights));
+                    });
+                }
+            },
+        );
         launch_dependents();
     }
 }

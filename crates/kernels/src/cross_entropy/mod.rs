@@ -10,7 +10,7 @@
 //! Logits are (rows, classes), bf16, f16 or f32, rows of any length from 1 and any stride; arithmetic is f32. Rows with NaN
 //! or +∞, and rows of nothing but −∞, have a loss of NaN.
 
-mod backward;
+pub mod backward;
 mod gradient;
 mod kernel;
 mod plan;
@@ -19,14 +19,25 @@ pub mod reference;
 pub use backward::{Backward, CrossEntropyBackward, CrossEntropyBackwardArgs, CrossEntropyBackwardParams, backward};
 pub use kernel::{CrossEntropy, CrossEntropyArgs, CrossEntropyParams, Separate};
 
-use crate::rows::{check, check_dtype, check_vector, size};
+use crate::act::{Act, TunedPlan, Tuner};
+use crate::gate::Candidate;
+use crate::rows::{check, check_dtype, check_vector};
 use warpsmith_dsl::{ArgumentError, DType, TensorArg};
-use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_types::Chip;
 
 // Calls with separate logits, one a row or rows of them, can have one signature, by which a kernel is found again.
-static CROSS_ENTROPY: Kernels<CrossEntropy> = Kernels::new();
-static OF_VALUES: Kernels<CrossEntropy> = Kernels::new();
-static OF_ROWS: Kernels<CrossEntropy> = Kernels::new();
+static CROSS_ENTROPY: Kernels<CrossEntropy> = Kernels::with_plans();
+static OF_VALUES: Kernels<CrossEntropy> = Kernels::with_plans();
+static OF_ROWS: Kernels<CrossEntropy> = Kernels::with_plans();
+
+fn kernels(separate: Separate) -> &'static Kernels<CrossEntropy> {
+    match separate {
+        Separate::No => &CROSS_ENTROPY,
+        Separate::Values => &OF_VALUES,
+        Separate::Rows => &OF_ROWS,
+    }
+}
 
 /// What cross-entropy takes and gives.
 #[derive(Debug)]
@@ -100,37 +111,32 @@ impl Default for Options {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn cross_entropy(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
-    let Forward { x, options, weight, dx, .. } = call;
-    let dim = check(&[("x", x)])?;
-    if let Some(dx) = &dx {
-        check(&[("x", x), ("dx", dx)])?;
-    }
-    if let Some(w) = weight {
-        check_vector("weight", w, dim)?;
-    }
-    options.check()?;
-    let target = column("target", call.target, &[DType::I32, DType::I64])?;
+    forward(call, stream)
+}
+
+/// Launches a call, or does else with it.
+pub(crate) fn forward<A: Act>(call: Forward<'_>, act: &A) -> Result<A::Done, LaunchError> {
+    with_args(call, |args, separate| {
+        act.act(kernels(separate), args, || {
+            Ok(CrossEntropy { separate, rows: plan::rows(&rows(args.x, args.dx.as_deref()), act.chip())? })
+        })
+    })
+}
+
+/// Does something with a call's arguments as the kernel takes them.
+fn with_args<R>(
+    call: Forward<'_>,
+    f: impl FnOnce(&CrossEntropyArgs<'_>, Separate) -> Result<R, LaunchError>,
+) -> Result<R, LaunchError> {
+    let separate = call.check()?;
+    let Forward { x, weight, dx, options, .. } = call;
+    let target = column("target", call.target, &CLASSES)?;
     let mut loss = column("loss", call.loss, &[DType::F32])?;
     let mut lse = call.lse.map(|t| column("lse", t, &[DType::F32])).transpose()?;
-    let (separate, target_logit) = match call.target_logit {
-        None => (Separate::No, None),
-        Some(t) if t.shape.len() == 2 => {
-            check(&[("target_logit", t)])?;
-            (Separate::Rows, Some(t.clone()))
-        }
-        Some(t) => {
-            check_dtype("target_logit", t.dtype)?;
-            (Separate::Values, Some(column("target_logit", t, &[DType::F32, DType::BF16, DType::F16])?))
-        }
+    let target_logit = match (separate, call.target_logit) {
+        (Separate::Values, Some(t)) => Some(column("target_logit", t, &FLOATS)?),
+        (_, t) => t.cloned(),
     };
-    if let (Separate::Rows, Some(t), Some(_)) = (separate, &target_logit, weight)
-        && t.dim(1) != dim
-    {
-        // A class would have no weight.
-        let (name, got, expected) = ("target_logit", t.dim(1), dim);
-        return Err(ArgumentError::Disagree { name, extent: "classes", got, other: "weight", expected }.into());
-    }
-    let others: Vec<TensorArg> = dx.as_deref().into_iter().cloned().collect();
     let args = CrossEntropyArgs {
         x,
         target: &target,
@@ -143,15 +149,89 @@ pub fn cross_entropy(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome
         smoothing: options.smoothing(),
         z_loss: options.z_loss(),
     };
-    let kernels = match separate {
-        Separate::No => &CROSS_ENTROPY,
-        Separate::Values => &OF_VALUES,
-        Separate::Rows => &OF_ROWS,
-    };
-    kernels.launch(&args, size(x), stream, || {
-        let rows: Vec<&TensorArg> = std::iter::once(x).chain(&others).collect();
-        Ok(CrossEntropy { separate, rows: plan::rows(&rows, stream.device().chip())? })
-    })
+    f(&args, separate)
+}
+
+/// The rows that a plan is for.
+fn rows<'a>(x: &'a TensorArg, dx: Option<&'a TensorArg>) -> Vec<&'a TensorArg> {
+    std::iter::once(x).chain(dx).collect()
+}
+
+/// Checks the arguments and compiles the kernel that [`cross_entropy`](cross_entropy()) takes for them, without launching
+/// it.
+///
+/// # Errors
+/// As [`cross_entropy`](cross_entropy()).
+pub fn bind(call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
+    forward(call, device)
+}
+
+/// The same for a kernel of the caller's choice, as [`candidates`] gives them, with another
+/// [`RowPlan`](crate::rows::RowPlan).
+///
+/// # Errors
+/// As [`cross_entropy`](cross_entropy()).
+pub fn bind_plan(kernel: CrossEntropy, call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
+    with_args(call, |args, _| kernels(kernel.separate).bind(kernel, args, device))
+}
+
+/// Measures the plans for calls like this one, and has [`cross_entropy`](cross_entropy()) take the fastest for them in
+/// this process, as [`Kernels::tune`] says. Outputs are written as by the call; on an emulated device nothing is run.
+///
+/// # Errors
+/// As [`cross_entropy`](cross_entropy()), or when the device breaks.
+pub fn tune(call: Forward<'_>, device: &Device) -> Result<TunedPlan, LaunchError> {
+    forward(call, &Tuner(device))
+}
+
+/// What each implementation says of a call on a chip: the first that takes it is the one that
+/// [`cross_entropy`](cross_entropy()) runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take it.
+pub fn candidates(call: &Forward<'_>, chip: &Chip) -> Result<Vec<Candidate<CrossEntropy>>, ArgumentError> {
+    let separate = call.check()?;
+    let all = plan::candidates(&rows(call.x, call.dx.as_deref()), chip);
+    Ok(all.into_iter().map(|c| c.map(|rows| CrossEntropy { separate, rows })).collect())
+}
+
+/// Dtypes of class numbers.
+const CLASSES: [DType; 2] = [DType::I32, DType::I64];
+/// Dtypes of logits.
+const FLOATS: [DType; 3] = [DType::F32, DType::BF16, DType::F16];
+
+impl Forward<'_> {
+    /// Checks rows, weight and options, and says where the targets' logits are.
+    fn check(&self) -> Result<Separate, ArgumentError> {
+        let Forward { x, weight, dx, options, .. } = self;
+        let dim = check(&[("x", x)])?;
+        if let Some(dx) = dx {
+            check(&[("x", x), ("dx", dx)])?;
+        }
+        if let Some(w) = weight {
+            check_vector("weight", w, dim)?;
+        }
+        options.check()?;
+        let separate = match self.target_logit {
+            None => Separate::No,
+            Some(t) if t.shape.len() == 2 => {
+                check(&[("target_logit", t)])?;
+                Separate::Rows
+            }
+            Some(t) => {
+                check_dtype("target_logit", t.dtype)?;
+                Separate::Values
+            }
+        };
+        match self.target_logit {
+            // A class would have no weight.
+            Some(t) if separate == Separate::Rows && weight.is_some() && t.dim(1) != dim => {
+                let (name, got, expected) = ("target_logit", t.dim(1), dim);
+                Err(ArgumentError::Disagree { name, extent: "classes", got, other: "weight", expected })
+            }
+            _ => Ok(separate),
+        }
+    }
 }
 
 impl Options {

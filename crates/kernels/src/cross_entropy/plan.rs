@@ -1,12 +1,15 @@
 //! How rows of logits are read.
 
-use crate::gate::{Implementation, Operator, Refusal, choose};
+use super::CrossEntropy;
+use crate::gate::{self, Candidate, Implementation, Operator, Refusal, choose};
 use crate::rows::{Form, Room, RowPlan, form};
 use warpsmith_dsl::TensorArg;
+use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
 
 /// What the body needs.
-const ROOM: Room = Room { tensors: 1, threads: 512 };
+const ROOM: Room =
+    Room { tensors: 1, threads: 512, inputs: 1, accesses: [4, 4], held: 16 << 10, staging: 128, cluster: 256 };
 
 struct Ways;
 
@@ -18,6 +21,11 @@ impl Operator for Ways {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
             supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
+        },
+        Implementation {
+            name: "staged",
+            what: "the blocks of a row copy it into shared memory once, and read it there",
+            supports: |rows, chip| form(Form::Staged, rows, ROOM, chip),
         },
         Implementation {
             name: "cluster",
@@ -35,4 +43,24 @@ impl Operator for Ways {
 /// For rows of logits and of gradients.
 pub(super) fn rows(rows: &[&TensorArg], chip: &Chip) -> Result<RowPlan, Refusal> {
     choose::<Ways>(&rows, chip)
+}
+
+/// What each way says of them.
+pub(super) fn candidates(rows: &[&TensorArg], chip: &Chip) -> Vec<Candidate<RowPlan>> {
+    gate::candidates::<Ways>(&rows, chip)
+}
+
+/// Other plans that the bodies have registers for, this one first.
+pub(super) fn others(plan: &RowPlan) -> impl Iterator<Item = RowPlan> {
+    plan.others(plan.dim).filter(|p| p.threads() <= ROOM.threads)
+}
+
+impl Plans for CrossEntropy {
+    fn plans(&self) -> Vec<CrossEntropy> {
+        others(&self.rows).map(|rows| CrossEntropy { rows, ..self.clone() }).collect()
+    }
+
+    fn plan(&self) -> String {
+        self.rows.to_string()
+    }
 }

@@ -33,7 +33,7 @@ pub use crate::norm::{Backward, Forward, workspace};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn layer_norm(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
-    forward(Kind::Layer, call, stream)
+    forward(Kind::Layer, &call, stream)
 }
 
 /// Launches the gradients of layer normalisation on a stream: one kernel, and two or three more where those of weight or

@@ -3,23 +3,27 @@
 use super::columns::{self, FUSED, most_parts};
 use super::forward::statistic;
 use super::{Kind, view};
-use crate::gate::{Implementation, Operator, choose};
-use crate::rows::{Form, Room, RowPlan, Sum2, Walk, form, size, vector};
+use crate::act::{Act, TunedPlan, Tuner};
+use crate::gate::{self, Candidate, Implementation, Operator, choose};
+use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum2, Walk, form, launch, vector};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
-use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, Plans};
 use warpsmith_types::Chip;
 
-static BACKWARD: Kernels<NormBackward> = Kernels::new();
+static BACKWARD: Kernels<NormBackward> = Kernels::with_plans();
 
-/// Plans by all that they depend on: the length of rows, the width of an access, the chip. Each call needs its plan before
-/// it finds its kernel, and planning takes longer than a launch.
-static PLANS: RwLock<BTreeMap<(usize, usize, &str), Arc<RowPlan>>> = RwLock::new(BTreeMap::new());
+/// Plans by all that they depend on: the length of rows, the width of an access, bytes of elements, the chip. Each call needs
+/// its plan before it finds its kernel, and planning takes longer than a launch.
+static PLANS: RwLock<Planned> = RwLock::new(BTreeMap::new());
+
+type Planned = BTreeMap<(usize, usize, [usize; 2], &'static str), Arc<RowPlan>>;
 
 fn plan(rows: &Vec<&TensorArg>, dim: usize, chip: &Chip) -> Result<Arc<RowPlan>, ArgumentError> {
-    let key = (dim, vector(rows), chip.name);
+    let bytes = |most: fn(usize, usize) -> usize| rows.iter().map(|t| t.dtype.bytes()).reduce(most).unwrap_or(1);
+    let key = (dim, vector(rows), [bytes(usize::min), bytes(usize::max)], chip.name);
     if let Some(plan) = PLANS.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
         return Ok(plan.clone());
     }
@@ -88,7 +92,7 @@ pub struct NormBackwardArgs<'a> {
     #[tensor(rows, heads, dim = fixed)]
     pub dy: &'a TensorArg,
     /// As forward.
-    #[tensor(heads, dim = fixed)]
+    #[tensor(heads, dim = fixed, constant)]
     pub weight: Option<&'a TensorArg>,
     /// What forward gave.
     #[tensor(rows, heads, one = fixed)]
@@ -123,30 +127,45 @@ impl Kernel for NormBackward {
     }
 
     fn launch(&self, a: &NormBackwardArgs<'_>) -> Launch {
-        let p = &self.rows;
+        let all = launch(&self.rows, [a.x.dim(0), a.x.dim(1)], &[a.weight]);
         let parts = a.dweight.as_ref().or(a.dbias.as_ref()).map(|t| t.dim(0));
-        let blocks = parts.unwrap_or_else(|| p.blocks(a.x.dim(0)));
-        Launch::grid_3d([blocks, a.x.dim(1), 1]).block(p.threads()).cluster(p.cluster)
+        parts.map_or(all, |blocks| Launch { grid: [blocks, a.x.dim(1), 1], ..all })
     }
 
     fn body(&self, a: NormBackwardParams) {
         let (p, head) = (&self.rows, block_idx().y);
+        let [x, dy, dx] = [&a.x, &a.dy, &a.dx].map(|t| t.slice(1, head));
+        let of_head = |t: &Option<Tensor>, mode| t.as_ref().map(|t| t.slice(mode, head));
+        let (dresidual_out, dresidual) = (of_head(&a.dresidual_out, 1), of_head(&a.dresidual, 1));
+        let weight = of_head(&a.weight, 0);
+        let alone = a.dweight.is_none() && a.dbias.is_none();
+        let rows = if alone { Rows::new(p, &[&dy, &x], 1) } else { Rows::looping(p, &[&dy, &x], 1) };
         wait_for_upstream();
-        if a.dweight.is_none() && a.dbias.is_none() {
-            self.rows(&a, &Walk::new(p, 1));
-        } else {
-            let zeros = || Frag::filled(p.tv.values(), 0.0);
-            let sums = var((zeros(), zeros()));
-            for block in range(block_idx().x, a.x.dim(0).div_ceil(p.rows())).step(grid_size().x) {
-                if let Some((dweight, dbias)) = self.rows(&a, &Walk::at(p, block)) {
+        let weight = rows.keep(|c| {
+            let w = weight.as_ref().map(|w| c.load_vector(w));
+            w.map(|w| a.weight_offset.map_or(w, |offset| w + offset))
+        });
+        let zeros = || Frag::filled(p.tv.values(), 0.0);
+        let sums = (!alone).then(|| var((zeros(), zeros())));
+        let of_row = |row: U32| {
+            let there = row.lt(U32::from(a.x.dim(0)));
+            let one = |t: &Tensor| t.at::<F32>((row, head, 0)).load_if(there, 0.0);
+            (one(&a.rstd), a.mean.as_ref().map_or(F32::from(0.0), one))
+        };
+        rows.run_ahead(of_row, |walk, (rstd, mean)| {
+            let mean = a.mean.as_ref().map(|_| mean);
+            self.row(walk, rstd, mean, &weight, dresidual_out.as_ref(), [Some(&dx), dresidual.as_ref()], |more| {
+                if let Some(sums) = &sums {
                     let (w, b) = sums.get();
-                    sums.set((w + dweight, b + dbias));
+                    sums.set((w + more.0, b + more.1));
                 }
-            }
+            });
+        });
+        if let Some(sums) = sums {
             let (dweight, dbias) = sums.get();
             for (out, sum) in [(&a.dweight, dweight), (&a.dbias, dbias)] {
                 if let Some(out) = out {
-                    self.store_part(&out.slice(0, block_idx().x).slice(0, head), sum);
+                    self.store_part(&rows, &out.slice(0, block_idx().x).slice(0, head), sum);
                 }
             }
         }
@@ -155,30 +174,25 @@ impl Kernel for NormBackward {
 }
 
 impl NormBackward {
-    /// The gradients of a block's rows; and what they add to those of weight and bias, where the block holds them.
-    fn rows(&self, a: &NormBackwardParams, walk: &Walk<'_>) -> Option<(Frag<F32>, Frag<F32>)> {
-        let (head, dim) = (block_idx().y, self.rows.dim as f32);
-        let of_head = |t: &Option<Tensor>, mode| t.as_ref().map(|t| t.slice(mode, head));
-        let [x, dy, dx] = [&a.x, &a.dy, &a.dx].map(|t| t.slice(1, head));
-        let (dresidual_out, dresidual) = (of_head(&a.dresidual_out, 1), of_head(&a.dresidual, 1));
-        let weight = of_head(&a.weight, 0);
-
-        let (row, there) = (walk.row(), walk.row().lt(U32::from(a.x.dim(0))));
-        let one = |t: &Tensor| t.at::<F32>((row, head, 0)).load_if(there, 0.0);
-        let (rstd, mean) = (one(&a.rstd), a.mean.as_ref().map(one));
+    /// The gradients of a group's rows; `sum` gets what they add to those of weight and bias, where the group holds them.
+    #[allow(clippy::too_many_arguments, reason = "what a row's gradient depends on")]
+    fn row<'w>(
+        &self,
+        walk: &Walk<'w>,
+        rstd: F32,
+        mean: Option<F32>,
+        weight: &impl Fn(Chunk<'w>) -> Option<Frag<F32>>,
+        dresidual_out: Option<&Tensor>,
+        outs: [Option<&Tensor>; 2],
+        sum: impl Fn((Frag<F32>, Frag<F32>)),
+    ) {
+        let dim = self.rows.dim as f32;
         // What lies past the row has no gradient.
-        let held = walk.hold(|c| (c.load(&dy, 0.0), c.load(&x, 0.0)));
+        let held = walk.hold(|c| (c.input(0, 0.0), c.input(1, 0.0)));
         let normal = |c| mean.map_or(held(c).1, |m| held(c).1 - m) * rstd;
         let both = |c| {
             let dy = held(c).0;
-            let g = match &weight {
-                None => dy,
-                Some(w) => {
-                    let w = c.load_vector(w);
-                    dy * a.weight_offset.map_or(w, |offset| w + offset)
-                }
-            };
-            (g, normal(c))
+            (weight(c).map_or(dy, |w| dy * w), normal(c))
         };
         let (projection, shift) = walk.reduce::<Sum2>(0, |c| {
             let (g, normal) = both(c);
@@ -192,43 +206,44 @@ impl NormBackward {
                 d = d - shift;
             }
             d = d * rstd;
-            if let Some(more) = &dresidual_out {
+            if let Some(more) = dresidual_out {
                 d = d + c.load(more, 0.0);
             }
-            for out in [Some(&dx), dresidual.as_ref()].into_iter().flatten() {
+            for out in outs.into_iter().flatten() {
                 c.store(out, d);
             }
         });
-        self.rows.holds.then(|| {
+        if self.rows.holds {
             let (c, dy) = (walk.held(), held(walk.held()).0);
-            (dy * normal(c), dy)
-        })
+            sum((dy * normal(c), dy));
+        }
     }
 
     /// Sums over the rows that a block has side by side, and stores it.
-    fn store_part(&self, out: &Tensor, sum: Frag<F32>) {
+    fn store_part(&self, rows: &Rows<'_>, out: &Tensor, sum: Frag<F32>) {
         let (p, thread) = (&self.rows, thread_idx().x);
-        let walk = Walk::at(p, U32::from(0));
-        let store = |sum: Frag<F32>| walk.held().of_vector(out).store(sum);
-        if p.rows() == 1 {
+        let store = |sum: Frag<F32>| rows.vector(out).store(sum);
+        let side = p.rows() * p.groups();
+        if side == 1 {
             return store(sum);
         }
         let (threads, across) = (p.threads(), p.group.threads_per_row);
-        let slots = Shared::<F32>::new("rows", threads * p.tv.values());
+        let slots = Shared::<F32>::new("sides", threads * p.tv.values());
         for (v, x) in sum.numbers().into_iter().enumerate() {
             slots.set(thread + v * threads, x);
         }
         sync_threads();
         when(thread.lt(across), || {
             let of_row = |v: usize, r: usize| slots.get(thread + (v * threads + r * across));
-            let all = (0..p.tv.values()).map(|v| (1..p.rows()).fold(of_row(v, 0), |sum, r| sum + of_row(v, r)));
+            let all = (0..p.tv.values()).map(|v| (1..side).fold(of_row(v, 0), |sum, r| sum + of_row(v, r)));
             store(Frag::of(&all.collect::<Vec<F32>>()).f32());
         });
     }
 }
 
 /// What the body needs.
-const ROOM: Room = Room { tensors: 2, threads: 512 };
+const ROOM: Room =
+    Room { tensors: 2, threads: 512, inputs: 2, accesses: [2, 4], held: 16 << 10, staging: 256, cluster: 256 };
 
 struct Ways;
 
@@ -240,6 +255,11 @@ impl Operator for Ways {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
             supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
+        },
+        Implementation {
+            name: "staged",
+            what: "the blocks of a row copy it into shared memory once, and read it there",
+            supports: |rows, chip| form(Form::Staged, rows, ROOM, chip),
         },
         Implementation {
             name: "cluster",
@@ -254,7 +274,8 @@ impl Operator for Ways {
     };
 }
 
-pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Result<Vec<LaunchOutcome>, LaunchError> {
+/// Launches a call, or does else with it, kernel by kernel.
+pub(crate) fn backward<A: Act>(kind: Kind, call: Backward<'_>, act: &A) -> Result<Vec<A::Done>, LaunchError> {
     let x = view::rows("x", call.x, None)?;
     let dy = view::rows("dy", call.dy, Some(&x))?;
     let mut dx = view::rows("dx", call.dx, Some(&x))?;
@@ -273,7 +294,7 @@ pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Resul
     let sums = columns::Sums { x: &x, dy: &dy, rstd: &rstd, mean: mean.as_ref(), dweight, dbias };
     let rows: Vec<&TensorArg> =
         [Some(&x), Some(&dy), Some(&dx), dresidual_out.as_ref(), dresidual.as_ref()].into_iter().flatten().collect();
-    let plan = plan(&rows, x.dim(2), stream.device().chip())?;
+    let plan = plan(&rows, x.dim(2), act.chip())?;
     let fused = !sums.is_empty() && plan.holds && x.dim(2) <= FUSED;
     let parts = match fused {
         true => plan.blocks(x.dim(0)).clamp(1, most_parts(x.dim(2))),
@@ -286,7 +307,7 @@ pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Resul
     let mut all = vec![];
     if let Some(room) = room.as_mut().filter(|_| !fused) {
         // Before `dx` is written: it may lie where `dy` does.
-        all.push(sums.partial(room, stream)?);
+        all.push(sums.partial(room, act)?);
     }
     let [of_weight, of_bias] = match &mut room {
         Some([weight, bias]) if fused => {
@@ -307,9 +328,53 @@ pub(crate) fn backward(kind: Kind, call: Backward<'_>, stream: &Stream) -> Resul
         dbias: of_bias,
         weight_offset: (call.weight_offset != 0.0).then_some(call.weight_offset),
     };
-    all.push(BACKWARD.launch(&args, size(args.x), stream, || Ok(NormBackward { kind, rows: (*plan).clone() }))?);
+    all.push(act.act(&BACKWARD, &args, || Ok(NormBackward { kind, rows: (*plan).clone() }))?);
     if let Some(room) = &room {
-        all.extend(sums.last(room, stream)?);
+        all.extend(sums.last(room, act)?);
     }
     Ok(all)
+}
+
+/// Checks the arguments and compiles the kernels that a call takes for them, in the order that they are launched in.
+///
+/// # Errors
+/// As the call.
+pub fn bind_backward(kind: Kind, call: Backward<'_>, device: &Device) -> Result<Vec<Bound>, LaunchError> {
+    backward(kind, call, device)
+}
+
+/// Measures the plans of a call's kernels, and has calls like it take the fastest in this process, as [`Kernels::tune`]
+/// says. Outputs are written; on an emulated device nothing is run.
+///
+/// # Errors
+/// As the call, or when the device breaks.
+pub fn tune_backward(kind: Kind, call: Backward<'_>, device: &Device) -> Result<Vec<TunedPlan>, LaunchError> {
+    backward(kind, call, &Tuner(device))
+}
+
+/// What each implementation says of the kernel of `dx` on a chip, for rows like `x` and their gradients: the first that
+/// takes it is the one that runs. The other kernels of a call have one implementation each.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take it.
+pub fn backward_candidates(
+    kind: Kind,
+    [x, dy, dx]: [&TensorArg; 3],
+    chip: &Chip,
+) -> Result<Vec<Candidate<NormBackward>>, ArgumentError> {
+    let x = view::rows("x", x, None)?;
+    let (dy, dx) = (view::rows("dy", dy, Some(&x))?, view::rows("dx", dx, Some(&x))?);
+    let all = gate::candidates::<Ways>(&vec![&x, &dy, &dx], chip);
+    Ok(all.into_iter().map(|c| c.map(|rows| NormBackward { kind, rows })).collect())
+}
+
+impl Plans for NormBackward {
+    fn plans(&self) -> Vec<NormBackward> {
+        let plans = self.rows.others(self.rows.dim).filter(|p| p.threads() <= ROOM.threads);
+        plans.map(|rows| NormBackward { kind: self.kind, rows }).collect()
+    }
+
+    fn plan(&self) -> String {
+        self.rows.to_string()
+    }
 }

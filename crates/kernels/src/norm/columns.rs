@@ -1,10 +1,11 @@
 //! Sums over rows, for the gradients of weight and bias: blocks sum parts of the rows, a second launch the parts. No
 //! atomics, so the order of additions, and with it each bit, is the same run to run.
 
+use crate::act::Act;
 use crate::rows::vector;
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
-use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::{Kernels, LaunchError, Plans};
 
 /// The most parts of the rows that this kernel sums: with 256 columns to a block this fills a chip from dim = 1024 on.
 const PARTS: usize = 64;
@@ -78,7 +79,7 @@ impl Kernel for WeightGradient {
 
     fn launch(&self, a: &WeightGradientArgs<'_>) -> Launch {
         let columns = self.dim.div_ceil(self.tv.tile()[1]);
-        Launch::grid_3d([columns, parts(a.x.dim(0)), a.x.dim(1)]).block(SIDE * ACROSS)
+        Launch::grid_3d([columns, parts(a.x.dim(0)), a.x.dim(1)]).block(SIDE * ACROSS).pdl()
     }
 
     fn body(&self, a: WeightGradientParams) {
@@ -154,7 +155,7 @@ impl Kernel for ColumnSum {
     }
 
     fn launch(&self, a: &ColumnSumArgs<'_>) -> Launch {
-        Launch::grid_3d([self.dim.div_ceil(128), a.parts.dim(1), 1]).block(128)
+        Launch::grid_3d([self.dim.div_ceil(128), a.parts.dim(1), 1]).block(128).pdl()
     }
 
     fn body(&self, a: ColumnSumParams) {
@@ -176,6 +177,27 @@ impl Kernel for ColumnSum {
     }
 }
 
+impl Plans for WeightGradient {
+    /// One: its order of additions is part of what a call gives.
+    fn plans(&self) -> Vec<WeightGradient> {
+        vec![self.clone()]
+    }
+
+    fn plan(&self) -> String {
+        format!("{} threads, {SIDE} rows side by side, {} columns a block", SIDE * ACROSS, self.tv.tile()[1])
+    }
+}
+
+impl Plans for ColumnSum {
+    fn plans(&self) -> Vec<ColumnSum> {
+        vec![self.clone()]
+    }
+
+    fn plan(&self) -> String {
+        "128 threads and as many columns a block".into()
+    }
+}
+
 /// What is summed, and where to.
 pub(super) struct Sums<'a> {
     pub(super) x: &'a TensorArg,
@@ -193,7 +215,7 @@ impl Sums<'_> {
     }
 
     /// Sums parts of the rows into the workspace, in a launch of its own.
-    pub(super) fn partial(&self, room: &mut [TensorArg; 2], stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
+    pub(super) fn partial<A: Act>(&self, room: &mut [TensorArg; 2], act: &A) -> Result<A::Done, LaunchError> {
         let Sums { x, dy, rstd, mean, dweight, dbias } = self;
         let dim = x.dim(2);
         let vector = vector(&[x, dy]);
@@ -212,11 +234,11 @@ impl Sums<'_> {
             dweight: dweight.is_some().then_some(of_weight),
             dbias: dbias.is_some().then_some(of_bias),
         };
-        PARTIAL.launch(&args, 0, stream, || Ok(WeightGradient { tv, dim }))
+        act.act(&PARTIAL, &args, || Ok(WeightGradient { tv, dim }))
     }
 
     /// Sums what is in the workspace.
-    pub(super) fn last(self, room: &[TensorArg; 2], stream: &Stream) -> Result<Vec<LaunchOutcome>, LaunchError> {
+    pub(super) fn last<A: Act>(self, room: &[TensorArg; 2], act: &A) -> Result<Vec<A::Done>, LaunchError> {
         let (heads, dim, mut all) = (self.x.dim(1), self.x.dim(2), vec![]);
         for (sums, out) in room.iter().zip([self.dweight, self.dbias]) {
             let Some(mut out) = out else { continue };
@@ -225,7 +247,7 @@ impl Sums<'_> {
             let shared = TensorArg::new(sums.address, sums.device, DType::F32, &[sums.dim(0) * heads, 1, dim]);
             let sums = if out.dim(0) == heads { sums } else { &shared };
             let args = ColumnSumArgs { parts: sums, out: &mut out };
-            all.push(FINAL.launch(&args, 0, stream, || Ok(ColumnSum { dim, output }))?);
+            all.push(act.act(&FINAL, &args, || Ok(ColumnSum { dim, output }))?);
         }
         Ok(all)
     }

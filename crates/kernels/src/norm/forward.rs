@@ -1,16 +1,24 @@
 //! Normalisation of rows, with all that goes with it.
 
-use super::{Kind, view};
-use crate::gate::{Implementation, Operator, Refusal, choose};
-use crate::rows::{Chunk, Form, Room, RowPlan, Sum1, Walk, form, size};
+use super::{Call, Kind, Ways, view};
+use crate::act::{Act, TunedPlan, Tuner};
+use crate::gate::{self, Candidate, choose};
+use crate::rows::{Chunk, RowPlan, Rows, Sum1, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
-use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, Plans};
 use warpsmith_types::Chip;
 
 // Calls of both kinds can have one signature, by which a kernel is found again.
-static RMS: Kernels<Norm> = Kernels::new();
-static LAYER: Kernels<Norm> = Kernels::new();
+static RMS: Kernels<Norm> = Kernels::with_plans();
+static LAYER: Kernels<Norm> = Kernels::with_plans();
+
+fn kernels(kind: Kind) -> &'static Kernels<Norm> {
+    match kind {
+        Kind::Rms => &RMS,
+        Kind::Layer => &LAYER,
+    }
+}
 
 /// A normalisation of rows. `x`, `y`, `residual` and `residual_out` are (rows, dim) or (rows, heads, dim); `weight` and
 /// `bias` are (dim), or (heads, dim); `rstd` and `mean` are (rows) or (rows, heads), f32. Each tensor has its own dtype of
@@ -70,10 +78,10 @@ pub struct NormArgs<'a> {
     #[tensor(rows, heads, dim = fixed)]
     pub residual: Option<&'a TensorArg>,
     /// Scales each column.
-    #[tensor(heads, dim = fixed)]
+    #[tensor(heads, dim = fixed, constant)]
     pub weight: Option<&'a TensorArg>,
     /// Added to each column.
-    #[tensor(heads, dim = fixed)]
+    #[tensor(heads, dim = fixed, constant)]
     pub bias: Option<&'a TensorArg>,
     /// The output.
     #[tensor(rows, heads, dim = fixed)]
@@ -101,8 +109,7 @@ impl Kernel for Norm {
     }
 
     fn launch(&self, a: &NormArgs<'_>) -> Launch {
-        let p = &self.rows;
-        Launch::grid_3d([p.blocks(a.x.dim(0)), a.x.dim(1), 1]).block(p.threads()).cluster(p.cluster)
+        launch(&self.rows, [a.x.dim(0), a.x.dim(1)], &[a.weight, a.bias])
     }
 
     fn body(&self, a: NormParams) {
@@ -112,119 +119,194 @@ impl Kernel for Norm {
         let (residual, residual_out) = (of_head(&a.residual, 1), of_head(&a.residual_out, 1));
         let (weight, bias) = (of_head(&a.weight, 0), of_head(&a.bias, 0));
 
-        let walk = Walk::new(&self.rows, if self.kind == Kind::Layer { 2 } else { 1 });
+        let inputs: Vec<&Tensor> = std::iter::once(&x).chain(&residual).collect();
+        let rows = Rows::new(&self.rows, &inputs, if self.kind == Kind::Layer { 2 } else { 1 });
         wait_for_upstream();
-        let h = walk.hold(|c| {
-            let x = c.load(&x, 0.0);
-            residual.as_ref().map_or(x, |r| x + c.load(r, 0.0))
+        let vectors = rows.keep(|c| {
+            let weight = weight.as_ref().map(|w| c.load_vector(w));
+            let weight = weight.map(|w| a.weight_offset.map_or(w, |offset| w + offset));
+            (weight, bias.as_ref().map(|b| c.load_vector(b)))
         });
-        // At once where it is held, so that nothing keeps it in registers longer than its mean does.
-        let store_sum = |c, h| residual_out.iter().for_each(|out| Chunk::store(&c, out, h));
-        if self.rows.holds {
-            walk.each(|c| store_sum(c, h(c)));
-        }
-        let (mean, mean_square) = match self.kind {
-            Kind::Rms => (None, walk.reduce::<Sum1>(0, |c| h(c).square().sum()) / dim),
-            Kind::Layer => {
-                let mean = walk.reduce::<Sum1>(0, |c| h(c).sum()) / dim;
-                // Around the mean itself: a difference of large numbers would lose the variance.
-                (Some(mean), walk.reduce::<Sum1>(1, |c| c.inside(h(c) - mean).square().sum()) / dim)
+        rows.run(|walk| {
+            let h = walk.hold(|c| {
+                let x = c.input(0, 0.0);
+                if residual.is_some() { x + c.input(1, 0.0) } else { x }
+            });
+            // At once where it is held, so that nothing keeps it in registers longer than its mean does.
+            let store_sum = |c, h| residual_out.iter().for_each(|out| Chunk::store(&c, out, h));
+            if self.rows.holds {
+                walk.each(|c| store_sum(c, h(c)));
             }
-        };
-        let rstd = (mean_square + a.eps).rsqrt();
-        walk.each(|c| {
-            let h = h(c);
-            if !self.rows.holds {
-                store_sum(c, h);
-            }
-            let mut out = mean.map_or(h, |m| h - m) * rstd;
-            if let Some(w) = &weight {
-                let w = c.load_vector(w);
-                out = out * a.weight_offset.map_or(w, |offset| w + offset);
-            }
-            if let Some(b) = &bias {
-                out = out + c.load_vector(b);
-            }
-            c.store(&y, out);
-        });
-        when(walk.speaks(a.x.dim(0)), || {
-            for (out, value) in [(&a.rstd, Some(rstd)), (&a.mean, mean)] {
-                if let (Some(out), Some(value)) = (out, value) {
-                    out.at::<F32>((walk.row(), head, 0)).store(value);
+            let (mean, mean_square) = match self.kind {
+                Kind::Rms => (None, walk.reduce::<Sum1>(0, |c| h(c).square().sum()) / dim),
+                Kind::Layer => {
+                    let mean = walk.reduce::<Sum1>(0, |c| h(c).sum()) / dim;
+                    // Around the mean itself: a difference of large numbers would lose the variance.
+                    (Some(mean), walk.reduce::<Sum1>(1, |c| c.inside(h(c) - mean).square().sum()) / dim)
                 }
-            }
+            };
+            let rstd = (mean_square + a.eps).rsqrt();
+            walk.each(|c| {
+                let h = h(c);
+                if !self.rows.holds {
+                    store_sum(c, h);
+                }
+                let mut out = mean.map_or(h, |m| h - m) * rstd;
+                let (weight, bias) = vectors(c);
+                if let Some(w) = weight {
+                    out = out * w;
+                }
+                if let Some(b) = bias {
+                    out = out + b;
+                }
+                c.store(&y, out);
+            });
+            when(walk.speaks(a.x.dim(0)), || {
+                for (out, value) in [(&a.rstd, Some(rstd)), (&a.mean, mean)] {
+                    if let (Some(out), Some(value)) = (out, value) {
+                        out.at::<F32>((walk.row(), head, 0)).store(value);
+                    }
+                }
+            });
         });
         launch_dependents();
     }
 }
 
-/// The rows of a call, the widest dtype among them deciding an access.
-struct Ways;
+/// Threads to a block that the body has registers for, with everything that it can do.
+const MOST_THREADS: usize = 512;
 
-impl Operator for Ways {
-    type Arguments<'a> = Vec<&'a TensorArg>;
-    type Plan = RowPlan;
-    const SPECIALISED: &'static [Implementation<Ways>] = &[
-        Implementation {
-            name: "registers",
-            what: "a block reads its rows once and holds them in registers",
-            supports: |rows, chip| by(Form::Block, rows, chip),
-        },
-        Implementation {
-            name: "cluster",
-            what: "the blocks of a cluster read a row once and hold it in registers",
-            supports: |rows, chip| by(Form::Cluster, rows, chip),
-        },
-    ];
-    const GENERAL: Implementation<Ways> = Implementation {
-        name: "twice",
-        what: "rows are read for each reduction, and for the output",
-        supports: |rows, chip| by(Form::Streamed, rows, chip),
-    };
+/// What a call's tensors are to the kernel.
+struct Views {
+    x: TensorArg,
+    residual: Option<TensorArg>,
+    weight: Option<TensorArg>,
+    bias: Option<TensorArg>,
+    y: TensorArg,
+    residual_out: Option<TensorArg>,
+    rstd: Option<TensorArg>,
+    mean: Option<TensorArg>,
+    eps: f32,
+    weight_offset: f32,
 }
 
-fn by(way: Form, rows: &[&TensorArg], chip: &Chip) -> Result<RowPlan, Refusal> {
-    form(way, rows, Room { tensors: 1, threads: 512 }, chip)
-}
-
-pub(crate) fn forward(kind: Kind, call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
-    crate::rms_norm::check_eps(call.eps)?;
-    let x = view::rows("x", call.x, None)?;
-    let mut y = view::rows("y", call.y, Some(&x))?;
-    let residual = call.residual.map(|t| view::rows("residual", t, Some(&x))).transpose()?;
-    let mut residual_out = call.residual_out.map(|t| view::rows("residual_out", t, Some(&x))).transpose()?;
-    let weight = call.weight.map(|t| view::vector("weight", t, &x)).transpose()?;
-    let bias = call.bias.map(|t| view::vector("bias", t, &x)).transpose()?;
-    let mut rstd = call.rstd.map(|t| statistic("rstd", t)).transpose()?;
-    let mut mean = call.mean.map(|t| statistic("mean", t)).transpose()?;
-    if mean.is_some() && kind == Kind::Rms {
-        let (expected, got) = ("none: RMS normalisation takes no mean off".into(), "a tensor".into());
-        return Err(ArgumentError::Unexpected { name: "mean", expected, got }.into());
+impl Views {
+    fn new(kind: Kind, call: &Forward<'_>) -> Result<Views, ArgumentError> {
+        crate::rms_norm::check_eps(call.eps)?;
+        let x = view::rows("x", call.x, None)?;
+        let mean = call.mean.as_deref().map(|t| statistic("mean", t)).transpose()?;
+        if mean.is_some() && kind == Kind::Rms {
+            let (expected, got) = ("none: RMS normalisation takes no mean off".into(), "a tensor".into());
+            return Err(ArgumentError::Unexpected { name: "mean", expected, got });
+        }
+        let rows = |name, t: Option<&TensorArg>| t.map(|t| view::rows(name, t, Some(&x))).transpose();
+        let vector = |name, t: Option<&TensorArg>| t.map(|t| view::vector(name, t, &x)).transpose();
+        Ok(Views {
+            y: view::rows("y", call.y, Some(&x))?,
+            residual: rows("residual", call.residual)?,
+            residual_out: rows("residual_out", call.residual_out.as_deref())?,
+            weight: vector("weight", call.weight)?,
+            bias: vector("bias", call.bias)?,
+            rstd: call.rstd.as_deref().map(|t| statistic("rstd", t)).transpose()?,
+            mean,
+            eps: call.eps,
+            weight_offset: call.weight_offset,
+            x,
+        })
     }
-    // The others can be asked while the launch has these.
-    let written: [Option<TensorArg>; 2] = [Some(y.clone()), residual_out.clone()];
-    let args = NormArgs {
-        x: &x,
-        residual: residual.as_ref(),
-        weight: weight.as_ref(),
-        bias: bias.as_ref(),
-        y: &mut y,
-        residual_out: residual_out.as_mut(),
-        rstd: rstd.as_mut(),
-        mean: mean.as_mut(),
-        eps: call.eps,
-        weight_offset: (call.weight_offset != 0.0).then_some(call.weight_offset),
-    };
-    let kernels = match kind {
-        Kind::Rms => &RMS,
-        Kind::Layer => &LAYER,
-    };
-    kernels.launch(&args, size(args.x), stream, || {
-        let read = [Some(&x), residual.as_ref()];
-        let all = read.into_iter().chain(written.iter().map(Option::as_ref)).flatten().collect();
-        let rows = choose::<Ways>(&all, stream.device().chip())?;
-        Ok(Norm { kind, rows })
-    })
+
+    fn args(&mut self) -> NormArgs<'_> {
+        NormArgs {
+            x: &self.x,
+            residual: self.residual.as_ref(),
+            weight: self.weight.as_ref(),
+            bias: self.bias.as_ref(),
+            y: &mut self.y,
+            residual_out: self.residual_out.as_mut(),
+            rstd: self.rstd.as_mut(),
+            mean: self.mean.as_mut(),
+            eps: self.eps,
+            weight_offset: (self.weight_offset != 0.0).then_some(self.weight_offset),
+        }
+    }
+}
+
+impl NormArgs<'_> {
+    fn call(&self, kind: Kind) -> Call<'_> {
+        let rows = [Some(self.x), Some(&*self.y), self.residual, self.residual_out.as_deref()];
+        let plain = kind == Kind::Rms && self.bias.is_none() && self.mean.is_none() && self.weight_offset.is_none();
+        Call {
+            rows: rows.into_iter().flatten().collect(),
+            inputs: 1 + usize::from(self.residual.is_some()),
+            weight: self.weight.is_some(),
+            plain: plain && self.residual.is_none() && self.residual_out.is_none(),
+        }
+    }
+
+    fn plan(&self, kind: Kind, chip: &Chip) -> Result<Norm, ArgumentError> {
+        Ok(Norm { kind, rows: choose::<Ways>(&self.call(kind), chip)? })
+    }
+}
+
+impl Plans for Norm {
+    fn plans(&self) -> Vec<Norm> {
+        let plans = self.rows.others(self.rows.dim).filter(|p| p.threads() <= MOST_THREADS);
+        plans.map(|rows| Norm { kind: self.kind, rows }).collect()
+    }
+
+    fn plan(&self) -> String {
+        self.rows.to_string()
+    }
+}
+
+/// Launches a call, or does else with it.
+pub(crate) fn forward<A: Act>(kind: Kind, call: &Forward<'_>, act: &A) -> Result<A::Done, LaunchError> {
+    let mut views = Views::new(kind, call)?;
+    let args = views.args();
+    act.act(kernels(kind), &args, || args.plan(kind, act.chip()))
+}
+
+/// Checks the arguments and compiles the kernel that a call takes for them, without launching it.
+///
+/// # Errors
+/// As the call.
+pub fn bind(kind: Kind, call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
+    forward(kind, &call, device)
+}
+
+/// The same for a kernel of the caller's choice, as [`plan_on`] gives one, with another [`RowPlan`].
+///
+/// # Errors
+/// As the call.
+pub fn bind_plan(kernel: Norm, call: Forward<'_>, device: &Device) -> Result<Bound, LaunchError> {
+    let mut views = Views::new(kernel.kind, &call)?;
+    kernels(kernel.kind).bind(kernel, &views.args(), device)
+}
+
+/// Measures the plans for calls like this one, and has those take the fastest in this process, as [`Kernels::tune`] says.
+/// Outputs are written as by the call; on an emulated device nothing is run.
+///
+/// # Errors
+/// As the call, or when the device breaks.
+pub fn tune(kind: Kind, call: Forward<'_>, device: &Device) -> Result<TunedPlan, LaunchError> {
+    forward(kind, &call, &Tuner(device))
+}
+
+/// The kernel that a call takes on a chip, where nothing was tuned.
+///
+/// # Errors
+/// As the call.
+pub fn plan_on(kind: Kind, call: &Forward<'_>, chip: &Chip) -> Result<Norm, ArgumentError> {
+    Views::new(kind, call)?.args().plan(kind, chip)
+}
+
+/// What each implementation says of a call on a chip: the first that takes it is the one that runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take it.
+pub fn candidates(kind: Kind, call: &Forward<'_>, chip: &Chip) -> Result<Vec<Candidate<Norm>>, ArgumentError> {
+    let all = gate::candidates::<Ways>(&Views::new(kind, call)?.args().call(kind), chip);
+    Ok(all.into_iter().map(|c| c.map(|rows| Norm { kind, rows })).collect())
 }
 
 /// One f32 number a row.

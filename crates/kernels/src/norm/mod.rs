@@ -3,16 +3,21 @@
 mod backward;
 mod columns;
 mod forward;
+mod plan;
 mod view;
 
-pub use backward::{Backward, NormBackward, NormBackwardArgs, NormBackwardParams, workspace};
+pub use backward::{
+    Backward, NormBackward, NormBackwardArgs, NormBackwardParams, backward_candidates, bind_backward, tune_backward,
+    workspace,
+};
 pub use columns::{
     ColumnSum, ColumnSumArgs, ColumnSumParams, WeightGradient, WeightGradientArgs, WeightGradientParams,
 };
-pub use forward::{Forward, Norm, NormArgs, NormParams};
+pub use forward::{Forward, Norm, NormArgs, NormParams, bind, bind_plan, candidates, plan_on, tune};
 
 pub(crate) use backward::backward;
 pub(crate) use forward::forward;
+pub(crate) use plan::{Call, Ways};
 
 /// Which normalisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

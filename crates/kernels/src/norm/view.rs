@@ -10,7 +10,7 @@ fn rank(name: &'static str, expected: usize, modes: &str, t: &TensorArg) -> Argu
 
 fn with_modes(t: &TensorArg, modes: &[(usize, usize)]) -> TensorArg {
     let (shape, strides) = modes.iter().copied().unzip();
-    TensorArg { address: t.address, device: t.device, dtype: t.dtype, shape, strides }
+    TensorArg { address: t.address, device: t.device, dtype: t.dtype, shape, strides, constant: t.constant }
 }
 
 /// Rows of (rows, dim) or (rows, heads, dim), of the shape of `like` where that is given.

@@ -1,6 +1,6 @@
 //! The body.
 
-use crate::rows::{RowPlan, Sum1, Walk};
+use crate::rows::{RowPlan, Rows, Sum1, launch};
 use warpsmith_dsl::prelude::*;
 
 /// RMS normalisation of rows of one length.
@@ -25,7 +25,7 @@ pub struct RmsNormArgs<'a> {
     #[tensor(rows, dim = fixed)]
     pub x: &'a TensorArg,
     /// Scales each column.
-    #[tensor(dim = fixed)]
+    #[tensor(dim = fixed, constant)]
     pub weight: Option<&'a TensorArg>,
     /// The output.
     #[tensor(rows, dim = fixed)]
@@ -44,28 +44,26 @@ impl Kernel for RmsNorm {
     }
 
     fn launch(&self, a: &RmsNormArgs<'_>) -> Launch {
-        let p = &self.rows;
-        Launch::grid(p.blocks(a.x.dim(0))).block(p.threads()).cluster(p.cluster)
+        launch(&self.rows, [a.x.dim(0), 1], &[a.weight])
     }
 
     fn body(&self, a: RmsNormParams) {
-        let walk = Walk::new(&self.rows, 1);
+        let rows = Rows::new(&self.rows, &[&a.x], 1);
         wait_for_upstream();
-        let x = walk.hold(|c| c.load(&a.x, 0.0));
-        // Early, so that both loads are under way at once; but the largest blocks have no registers to hold it meanwhile.
-        let early = self.rows.holds && self.rows.threads() <= 512;
-        let early = if early { a.weight.as_ref().map(|w| walk.held().load_vector(w)) } else { None };
-        let mean_square = walk.reduce::<Sum1>(0, |c| x(c).square().sum()) / self.dim as f32;
-        let scale = (mean_square + a.eps).rsqrt();
-        walk.each(|c| {
-            let y = x(c) * scale;
-            // A Rust `match`: decided when the kernel is traced.
-            let y = match (early, &a.weight) {
-                (Some(weight), _) => y * weight,
-                (None, Some(weight)) => y * c.load_vector(weight),
-                (None, None) => y,
-            };
-            c.store(&a.y, y);
+        let kept = rows.keep(|c| a.weight.as_ref().map(|w| c.load_vector(w)));
+        rows.run(|walk| {
+            let x = walk.hold(|c| c.input(0, 0.0));
+            // Early, so that both loads are under way at once; but the largest blocks have no registers to hold it meanwhile.
+            let early = self.rows.ring.is_none() && self.rows.holds && self.rows.threads() <= 512;
+            let early = early.then(|| kept(walk.held()));
+            let mean_square = walk.reduce::<Sum1>(0, |c| x(c).square().sum()) / self.dim as f32;
+            let scale = (mean_square + a.eps).rsqrt();
+            walk.each(|c| {
+                let y = x(c) * scale;
+                let weight = early.unwrap_or_else(|| kept(c));
+                // A Rust `match`: decided when the kernel is traced.
+                c.store(&a.y, weight.map_or(y, |weight| y * weight));
+            });
         });
         launch_dependents();
     }

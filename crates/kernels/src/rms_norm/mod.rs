@@ -16,9 +16,9 @@ pub use kernel::{RmsNorm, RmsNormArgs, RmsNormParams};
 pub use crate::norm::{Backward, Forward, workspace};
 pub(crate) use plan::check_eps;
 
+use crate::act::ALL_SIZES;
 use crate::gate::Candidate;
 use crate::norm::{self, Kind};
-use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::tuning::Tuned;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Stream};
@@ -40,7 +40,7 @@ pub fn rms_norm(
 ) -> Result<LaunchOutcome, LaunchError> {
     plan::check_eps(eps)?;
     let args = RmsNormArgs { x, weight, y, eps };
-    RMS_NORM.launch(&args, size(args.x), stream, || {
+    RMS_NORM.launch(&args, ALL_SIZES, stream, || {
         RmsNorm::plan(args.x, args.weight, args.y, args.eps, stream.device().chip())
     })
 }
@@ -50,7 +50,7 @@ pub fn rms_norm(
 /// # Errors
 /// As [`rms_norm`].
 pub fn forward(call: Forward<'_>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
-    norm::forward(Kind::Rms, call, stream)
+    norm::forward(Kind::Rms, &call, stream)
 }
 
 /// Launches the gradients of RMS normalisation: one kernel, and two or three more where those of weight or bias are
@@ -104,8 +104,7 @@ pub fn tune(
     device: &Device,
 ) -> Result<Tuned<RmsNorm>, LaunchError> {
     let model = RmsNorm::plan(x, weight, y, eps, device.chip())?;
-    let size = size(x);
-    RMS_NORM.tune(model, &RmsNormArgs { x, weight, y, eps }, size, device)
+    RMS_NORM.tune(model, &RmsNormArgs { x, weight, y, eps }, ALL_SIZES, device)
 }
 
 /// The kernel that [`rms_norm`] takes for these arguments on an H200, where nothing was tuned; [`plan_on`] takes a chip.

@@ -1,8 +1,9 @@
 //! Which kernel takes which arguments.
 
 use super::RmsNorm;
-use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates, choose};
-use crate::rows::{Form, Room, check, check_vector, form};
+use crate::gate::{Candidate, candidates, choose};
+use crate::norm;
+use crate::rows::{RowPlan, check, check_vector};
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
@@ -14,31 +15,6 @@ struct Call<'a> {
     y: &'a TensorArg,
 }
 
-/// The operator.
-struct Ways;
-
-impl Operator for Ways {
-    type Arguments<'a> = Call<'a>;
-    type Plan = RmsNorm;
-    const SPECIALISED: &'static [Implementation<Ways>] = &[
-        Implementation {
-            name: "registers",
-            what: "a block reads its rows once and holds them in registers",
-            supports: |call, chip| call.by(Form::Block, chip),
-        },
-        Implementation {
-            name: "cluster",
-            what: "the blocks of a cluster read a row once and hold it in registers",
-            supports: |call, chip| call.by(Form::Cluster, chip),
-        },
-    ];
-    const GENERAL: Implementation<Ways> = Implementation {
-        name: "twice",
-        what: "rows are read twice: for the sum, and for the output",
-        supports: |call, chip| call.by(Form::Streamed, chip),
-    };
-}
-
 impl Call<'_> {
     fn check(&self, eps: f32) -> Result<(), ArgumentError> {
         let dim = check(&[("x", self.x), ("y", self.y)])?;
@@ -48,11 +24,15 @@ impl Call<'_> {
         check_eps(eps)
     }
 
-    fn by(&self, way: Form, chip: &Chip) -> Result<RmsNorm, Refusal> {
+    /// As a normalisation among others. The weight is read once for each row, from cache: it narrows an access only when it
+    /// is misaligned itself.
+    fn general(&self) -> norm::Call<'_> {
+        norm::Call { rows: vec![self.x, self.y], inputs: 1, weight: self.weight.is_some(), plain: true }
+    }
+
+    fn by(&self, rows: RowPlan) -> RmsNorm {
         let Call { x, weight, y } = self;
-        // The weight is read once for each row, from cache: it narrows an access only when it is misaligned itself.
-        let rows = form(way, &[x, y], Room { tensors: 1, threads: 1024 }, chip)?;
-        Ok(RmsNorm { input: x.dtype, output: y.dtype, weight: weight.map(|w| w.dtype), dim: x.dim(1), rows })
+        RmsNorm { input: x.dtype, output: y.dtype, weight: weight.map(|w| w.dtype), dim: x.dim(1), rows }
     }
 }
 
@@ -66,7 +46,7 @@ impl RmsNorm {
     ) -> Result<RmsNorm, ArgumentError> {
         let call = Call { x, weight, y };
         call.check(eps)?;
-        Ok(choose::<Ways>(&call, chip)?)
+        Ok(call.by(choose::<norm::Ways>(&call.general(), chip)?))
     }
 
     pub(super) fn candidates(
@@ -78,7 +58,10 @@ impl RmsNorm {
     ) -> Result<Vec<Candidate<RmsNorm>>, ArgumentError> {
         let call = Call { x, weight, y };
         call.check(eps)?;
-        Ok(candidates::<Ways>(&call, chip))
+        let all = candidates::<norm::Ways>(&call.general(), chip).into_iter();
+        Ok(all
+            .map(|c| Candidate { name: c.name, what: c.what, verdict: c.verdict.map(|rows| call.by(rows)) })
+            .collect())
     }
 }
 

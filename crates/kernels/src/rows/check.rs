@@ -1,7 +1,7 @@
 //! Arguments of kernels over rows: what is right, and how wide an access may be.
 
-use super::RowPlan;
 use super::plan::most_values;
+use super::{Ringed, RowPlan};
 use crate::gate::Refusal;
 use warpsmith_dsl::{ArgumentError, DType, Target, TensorArg};
 use warpsmith_types::Chip;
@@ -82,41 +82,80 @@ pub(crate) fn check_dtype(name: &'static str, dtype: DType) -> Result<(), Argume
 pub(crate) enum Form {
     /// Once, and held by a block.
     Block,
+    /// Once, into shared memory, by a block or a cluster.
+    Staged,
+    /// Once, by blocks that go over many rows and keep what goes with each.
+    Ring,
     /// Once, and held by the blocks of a cluster.
     Cluster,
     /// Twice.
     Streamed,
 }
 
-/// What a kernel's body needs of registers.
+/// What a kernel's body needs, and what suits it, as measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     /// How many of the row tensors it holds at once.
     pub(crate) tensors: usize,
     /// The most threads to a block: those of 1024 leave each 64 registers, which only the plainest bodies do with.
     pub(crate) threads: usize,
+    /// Tensors that come by rows.
+    pub(crate) inputs: usize,
+    /// Accesses of a thread: of rows shorter than 8 KiB, and of others.
+    pub(crate) accesses: [usize; 2],
+    /// The longest row of 16-bit floats, in bytes, that a block rather holds than stages.
+    pub(crate) held: usize,
+    /// Threads to a block that stages rows, at least.
+    pub(crate) staging: usize,
+    /// Threads to a block of a cluster that holds a row, as long as clusters go as far.
+    pub(crate) cluster: usize,
 }
 
 /// The plan of a kernel that reads rows in one form.
 pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> Result<RowPlan, Refusal> {
     let Some(x) = rows.first() else { return Err(Refusal::RowLength { argument: "x", most: 0, got: 0 }) };
-    let (dim, vector, Room { tensors, threads }) = (x.dim(x.shape.len().saturating_sub(1)), vector(rows), room);
+    let (dim, vector, Room { tensors, threads, .. }) = (x.dim(x.shape.len().saturating_sub(1)), vector(rows), room);
+    let widths = || rows.iter().map(|t| t.dtype.bytes());
+    let (widest, narrowest) = (widths().max().unwrap_or(4), widths().min().unwrap_or(2));
+    let too_long = |most: usize| Refusal::RowLength { argument: "x", most, got: dim };
+    // Rows of f32 have half the elements to a byte, and registers enough.
+    let stages = widest == 2 && vector * narrowest >= 4;
     let longest = |blocks: usize| blocks * threads.min(1024) * most_values(threads) / tensors.max(1);
     let (plan, most) = match form {
-        Form::Block => (RowPlan::in_block(dim, vector, tensors), longest(1)),
+        Form::Block if stages && dim * widest > room.held => return Err(too_long(room.held / widest)),
+        Form::Block => (RowPlan::in_block_of(dim, vector, tensors, room.accesses), longest(1)),
+        Form::Staged | Form::Ring if !stages => {
+            let bytes = narrowest * vector;
+            return Err(Refusal::Accesses { argument: "x", expected: "at least 4 bytes, of 16-bit floats", bytes });
+        }
+        Form::Staged => {
+            let inputs = room.inputs * widest;
+            (RowPlan::staged(dim, vector, inputs, room.staging, tensors, chip), chip.shared_per_block as usize / inputs)
+        }
+        Form::Ring => {
+            let bytes = room.inputs * widest;
+            let ring = |threads| Ringed {
+                threads,
+                cluster: chip.cluster as usize,
+                bytes,
+                holds: false,
+                keeps: true,
+                resident: 1,
+                stages: 2,
+            };
+            let made = |threads| RowPlan::ringed(dim, vector, tensors, ring(threads), chip);
+            ([512, 1024].into_iter().find_map(made), chip.shared_per_block as usize * chip.cluster as usize / bytes / 2)
+        }
         Form::Cluster if chip.cluster < 2 => {
             return Err(Refusal::Target { needed: Target::SM_90A, got: chip.target });
         }
-        Form::Cluster => (RowPlan::in_cluster(dim, vector, tensors, chip), longest(chip.cluster as usize)),
+        Form::Cluster => {
+            (RowPlan::in_cluster(dim, vector, tensors, room.cluster, chip), longest(chip.cluster as usize))
+        }
         Form::Streamed => (RowPlan::streamed(dim, vector, chip), usize::MAX),
     };
-    let plan = plan.filter(|p| p.threads() <= threads);
-    plan.ok_or(Refusal::RowLength { argument: "x", most, got: dim })
-}
-
-/// A call's size: plans are the same for as many rows up to a factor of two.
-pub(crate) fn size(x: &TensorArg) -> u32 {
-    x.dim(0).checked_ilog2().unwrap_or(0)
+    let plan = plan.filter(|p| p.threads() <= threads || p.ring.is_some());
+    plan.ok_or(too_long(most))
 }
 
 #[cfg(test)]

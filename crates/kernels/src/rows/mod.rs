@@ -1,14 +1,17 @@
 //! What kernels over rows share: how blocks cover rows ([`RowPlan`]), how a kernel walks over them and reduces along them
-//! (`walk`, `reduce`), and the checks of their arguments.
+//! (`walk`, `reduce`), how it is launched, and the checks of their arguments.
 
 mod check;
+mod launch;
 mod plan;
 mod reduce;
+mod ring;
 mod walk;
 
 pub use check::vector;
-pub use plan::{LONGEST_ROW, RowPlan};
+pub use plan::{LONGEST_ROW, RingPlan, Ringed, RowPlan};
 
-pub(crate) use check::{Form, Room, check, check_dtype, check_vector, form, size};
+pub(crate) use check::{Form, Room, check, check_dtype, check_vector, form};
+pub(crate) use launch::launch;
 pub(crate) use reduce::{MaxSum, MaxSumDot, Sum1, Sum2};
-pub(crate) use walk::{Chunk, Walk, scalar};
+pub(crate) use walk::{Chunk, Rows, Walk, scalar};

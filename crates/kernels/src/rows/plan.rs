@@ -1,7 +1,7 @@
 //! How blocks cover rows: plain data, chosen by a model of the chip.
 
 use std::fmt;
-use warpsmith_dsl::{ArgumentError, RowGroup, Tv};
+use warpsmith_dsl::{ArgumentError, RowGroup, Tv, U32, thread_idx};
 use warpsmith_types::Chip;
 
 /// The longest row that one block holds in registers, when it holds one tensor.
@@ -36,12 +36,56 @@ pub struct RowPlan {
     pub holds: bool,
     /// How many row tensors the kernel holds at once.
     pub tensors: usize,
+    /// How rows come ahead of the threads that read them, where blocks go over several.
+    pub ring: Option<RingPlan>,
+}
+
+/// How a block goes over rows in a loop, with others under way into shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RingPlan {
+    /// Tiles of rows that a group of threads has, under way or read. With one, there is no loop: memory has its copies, and
+    /// registers are left to the threads.
+    pub stages: usize,
+    /// Groups of threads in a block, each with rows of its own.
+    pub groups: usize,
+    /// Blocks that a multiprocessor holds.
+    pub resident: usize,
+    /// Blocks that go over most of the rows; clusters of them are sure to run at once.
+    pub blocks: usize,
+    /// Blocks that the chip holds, were it not for how its multiprocessors are grouped.
+    pub most_blocks: usize,
+    /// Whether what goes with every row stays in registers.
+    pub keeps: bool,
+    /// Bytes of an element of all inputs.
+    pub bytes: usize,
+}
+
+impl RingPlan {
+    /// Tiles that each of the first blocks, or clusters of so many, goes over: seven eighths of all, together. The rest is
+    /// for whoever is done first, a few at a time, since multiprocessors that share a way to memory with more others are
+    /// slower. None where there are few.
+    pub(crate) fn share(&self, cluster: usize, tiles: usize) -> usize {
+        let most = (self.most_blocks / cluster).max(1);
+        let share = tiles * 7 / (8 * most);
+        if share < 2 * self.stages { 0 } else { share }
+    }
+
+    /// Tiles that each of the other blocks goes over.
+    pub(crate) fn few(&self) -> usize {
+        2 * self.stages
+    }
 }
 
 /// Threads in a block of short rows.
 const BLOCK: usize = 128;
-/// Accesses of a thread, as long as rows are short enough.
-const FEW: usize = 2;
+/// Accesses of a thread, of rows shorter than [`LONG`] and of others, where a kernel asks for no others.
+const FEW: [usize; 2] = [2, 2];
+/// Bytes of a row from which on a thread has more accesses.
+const LONG: usize = 8 << 10;
+/// Bytes of a row's inputs that a block stages where clusters go as far.
+const STAGED: usize = 32 << 10;
+/// Bytes that a thread of such a block has at most.
+const MOST_STAGED: usize = 256;
 /// Threads of a row that do with so few.
 const MANY_THREADS: usize = 512;
 /// Accesses of a thread that its registers hold well.
@@ -55,13 +99,32 @@ pub(super) const fn most_values(threads: usize) -> usize {
     if threads > MANY_THREADS { 48 } else { 64 }
 }
 
+/// What a ring is made by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ringed {
+    /// Threads to a row, in each block of its cluster.
+    pub threads: usize,
+    /// Blocks that share a row.
+    pub cluster: usize,
+    /// Of an element of all inputs together.
+    pub bytes: usize,
+    /// Whether registers hold a row between its reductions; if not, it is read again from shared memory.
+    pub holds: bool,
+    /// Whether registers keep what goes with every row.
+    pub keeps: bool,
+    /// Blocks to a multiprocessor.
+    pub resident: usize,
+    /// Stages, if there is room for them.
+    pub stages: usize,
+}
+
 impl RowPlan {
     /// For rows of `dim` elements, accessed `vector` at a time (which divides `dim`), each held by one block.
     ///
     /// # Errors
     /// When the row is longer than [`LONGEST_ROW`] or empty.
     pub fn new(dim: usize, vector: usize) -> Result<RowPlan, ArgumentError> {
-        RowPlan::with_threads(dim, vector, threads_for(dim, vector, 1))
+        RowPlan::with_threads(dim, vector, threads_for(dim, vector, 1, FEW))
     }
 
     /// The same with so many threads to a row: a power of two, up to 1024.
@@ -95,24 +158,38 @@ impl RowPlan {
         let rows = if threads_per_row.is_power_of_two() { (BLOCK / threads_per_row).max(1) } else { 1 };
         let group = RowGroup { rows, threads_per_row };
         let tv = Tv::rows(rows, threads_per_row, vector, vectors).ok()?;
-        (dim > 0 && dim.is_multiple_of(vector)).then_some(RowPlan { group, tv, dim, cluster, holds, tensors })
+        (dim > 0 && dim.is_multiple_of(vector)).then_some(RowPlan {
+            group,
+            tv,
+            dim,
+            cluster,
+            holds,
+            tensors,
+            ring: None,
+        })
     }
 
     /// For rows of which one block holds `tensors` at once; `None` where its registers do not.
     pub fn in_block(dim: usize, vector: usize, tensors: usize) -> Option<RowPlan> {
-        let threads = threads_for(dim, vector, tensors);
+        RowPlan::in_block_of(dim, vector, tensors, FEW)
+    }
+
+    /// The same with so many accesses to a thread: of rows shorter than 8 KiB, and of others.
+    pub fn in_block_of(dim: usize, vector: usize, tensors: usize, accesses: [usize; 2]) -> Option<RowPlan> {
+        let threads = threads_for(dim, vector, tensors, accesses);
         let vectors = dim.div_ceil(vector).div_ceil(threads);
         let fits = vectors * vector * tensors <= most_values(threads);
         RowPlan::made(dim, vector, threads, vectors, 1, true, tensors).filter(|_| fits)
     }
 
-    /// For rows of which a cluster of blocks holds `tensors` at once; `None` where the chip has no such clusters.
-    pub fn in_cluster(dim: usize, vector: usize, tensors: usize, chip: &Chip) -> Option<RowPlan> {
+    /// For rows of which the fewest blocks of about so many `threads` hold `tensors` at once, or larger clusters of other
+    /// blocks; `None` where the chip has no such clusters.
+    pub fn in_cluster(dim: usize, vector: usize, tensors: usize, threads: usize, chip: &Chip) -> Option<RowPlan> {
         let largest = chip.cluster as usize;
         let sizes = || [2, 4, 8, 16].into_iter().filter(|c| *c <= largest);
-        let few_threads = sizes().map(|c| (c, 256));
+        let preferred = sizes().map(|c| (c, threads));
         let more = [512, 1024].into_iter().flat_map(|t| sizes().rev().take(1).map(move |c| (c, t)));
-        let mut all = few_threads.chain(more);
+        let mut all = preferred.chain(more);
         all.find_map(|(cluster, threads)| RowPlan::with_cluster(dim, vector, tensors, cluster, threads))
     }
 
@@ -138,6 +215,70 @@ impl RowPlan {
         RowPlan::made(dim, vector, threads, STREAMED, cluster, false, 1)
     }
 
+    /// For rows that come through a ring: `threads_per_row` threads of each of `cluster` blocks share a row, whose inputs have
+    /// so many bytes an element together; `None` where shared memory or registers do not hold it.
+    pub fn ringed(dim: usize, vector: usize, tensors: usize, ring: Ringed, chip: &Chip) -> Option<RowPlan> {
+        let Ringed { threads, cluster, bytes, holds, keeps, resident, stages: most } = ring;
+        let runs = dim.div_ceil(vector).div_ceil(cluster);
+        let vectors = runs.div_ceil(threads);
+        let groups = if threads <= 32 { BLOCK / 32 } else { 1 };
+        let rows = (32 / threads).max(1);
+        let tv = Tv::rows(rows, threads, vector, vectors).ok()?;
+        let group = RowGroup { rows, threads_per_row: threads };
+        let ring = RingPlan { stages: 0, groups, resident, blocks: 0, most_blocks: 0, keeps, bytes };
+        let plan = RowPlan { group, tv, dim, cluster, holds, tensors, ring: Some(ring) };
+        // Each block keeps 1 KiB for itself on sm_90.
+        let room = (chip.shared_per_multiprocessor as usize / resident - 1024).min(chip.shared_per_block as usize);
+        let stage = plan.staged_columns() * bytes * rows * groups;
+        let stages = (room.saturating_sub(1024) / stage).min(most);
+        let most_blocks = chip.multiprocessors as usize * resident;
+        // Multiprocessors that are left over in their group hold no cluster.
+        let sure = if cluster == 1 { most_blocks } else { most_blocks * 7 / 8 };
+        let blocks = (sure / cluster).max(1) * cluster;
+        let no_block_is_empty = (cluster - 1) * plan.tile()[1] < dim;
+        let kept = if keeps { plan.tv.values() } else { 0 };
+        let held = if holds { plan.tv.values() * tensors } else { 0 };
+        let registers = (kept + held + 24).min(255) * plan.threads() * resident;
+        let fits = stages >= most.min(2)
+            && plan.threads() <= 1024
+            && plan.threads() * resident <= chip.threads_per_multiprocessor as usize
+            && registers <= chip.registers_per_multiprocessor as usize
+            && (kept + held) <= 160;
+        let ring = RingPlan { stages, blocks, most_blocks, ..ring };
+        (fits && no_block_is_empty && dim.is_multiple_of(vector)).then_some(RowPlan { ring: Some(ring), ..plan })
+    }
+
+    /// For rows that are copied into shared memory by blocks of at least so many `threads`, each row's inputs once: `bytes`
+    /// are those of an element of all of them. Registers are then free for other rows' blocks. `None` where shared memory
+    /// does not hold a row, or an access is too narrow for `cp.async`.
+    pub fn staged(
+        dim: usize,
+        vector: usize,
+        bytes: usize,
+        threads: usize,
+        tensors: usize,
+        chip: &Chip,
+    ) -> Option<RowPlan> {
+        let row = dim * bytes;
+        let cluster = row.div_ceil(STAGED).next_power_of_two().min(chip.cluster as usize);
+        let most = chip.threads_per_block as usize;
+        let threads = (0..).map(|i| threads << i).take_while(|t| *t <= most);
+        let mut threads = threads.filter(|t| dim.div_ceil(cluster * t * vector) * vector * bytes <= MOST_STAGED);
+        let threads = threads.next()?;
+        // What a thread needs without spilling, as measured.
+        let registers = match threads {
+            ..=128 => 96,
+            256 if tensors == 1 => 80,
+            _ => 64,
+        };
+        let stage = dim.div_ceil(cluster * threads * vector) * threads * vector * bytes + 2048;
+        let by_memory = chip.shared_per_multiprocessor as usize / stage;
+        let by_registers = chip.registers_per_multiprocessor as usize / (threads * registers);
+        let resident = by_memory.min(by_registers).max(1);
+        let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident, stages: 1 };
+        RowPlan::ringed(dim, vector, tensors, ring, chip)
+    }
+
     /// This plan, and those with other numbers of threads or blocks that may be faster for rows of `dim` elements: a
     /// thread has one access at least, and what it holds fits its registers.
     pub fn others(&self, dim: usize) -> impl Iterator<Item = RowPlan> {
@@ -152,6 +293,14 @@ impl RowPlan {
                 let threads = [128, 256, 512, 1024].into_iter();
                 all.extend(threads.filter_map(|t| RowPlan::with_cluster(dim, vector, tensors, cluster, t)));
             }
+        } else if let Some(RingPlan { bytes, stages: 1, .. }) = self.ring {
+            // What a chip has that it was made for is not known here, but that it has this plan's clusters.
+            for cluster in [1, 2, 4, 8].into_iter().filter(|c| *c <= self.cluster) {
+                for threads in [128, 256, 512] {
+                    let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident: 1, stages: 1 };
+                    all.extend(RowPlan::ringed(dim, vector, tensors, ring, &Chip::H200));
+                }
+            }
         }
         all.retain(|p| *p != mine);
         all.dedup();
@@ -165,7 +314,36 @@ impl RowPlan {
 
     /// Threads in a block.
     pub fn threads(&self) -> usize {
-        self.group.threads()
+        self.group.threads() * self.groups()
+    }
+
+    /// Groups of threads in a block that go over rows of their own.
+    pub fn groups(&self) -> usize {
+        self.ring.map_or(1, |ring| ring.groups)
+    }
+
+    /// Whether rows are read as often as they are asked for.
+    pub fn is_streamed(&self) -> bool {
+        !self.holds && self.ring.is_none()
+    }
+
+    /// The thread in its group.
+    pub(crate) fn lane(&self) -> U32 {
+        match self.groups() {
+            1 => thread_idx().x,
+            _ => thread_idx().x % self.group.threads(),
+        }
+    }
+
+    /// Columns that a stage has room for: all that threads copy, those past the row as zeros.
+    pub(crate) fn staged_columns(&self) -> usize {
+        self.tile()[1]
+    }
+
+    /// Whether every row, or every block's part of one, has the first `columns`.
+    pub(crate) fn whole(&self, columns: usize) -> bool {
+        let last = self.dim - (self.cluster - 1) * self.tile()[1];
+        columns <= last
     }
 
     /// Rows and columns of a block's tile.
@@ -190,7 +368,13 @@ impl RowPlan {
 
     /// Blocks for so many rows.
     pub fn blocks(&self, rows: usize) -> usize {
-        rows.div_ceil(self.rows()) * self.cluster
+        let tiles = rows.div_ceil(self.rows() * self.groups());
+        let Some(ring) = self.ring.filter(|ring| ring.stages > 1) else { return tiles * self.cluster };
+        let (many, few) = (ring.blocks / self.cluster, ring.share(self.cluster, tiles));
+        if few == 0 {
+            return tiles.min(many) * self.cluster;
+        }
+        (many + (tiles - many * few).div_ceil(ring.few())) * self.cluster
     }
 
     /// Registers of a thread, as the model has it: what it holds, and 16 for addresses and sums.
@@ -201,9 +385,11 @@ impl RowPlan {
 }
 
 /// Threads to a row that one block holds.
-fn threads_for(dim: usize, vector: usize, tensors: usize) -> usize {
+fn threads_for(dim: usize, vector: usize, tensors: usize, accesses: [usize; 2]) -> usize {
     let runs = dim.div_ceil(vector).max(1);
-    let threads = runs.div_ceil(FEW).next_power_of_two().min(MANY_THREADS);
+    // Accesses are 16 bytes, or as wide as they can be.
+    let few = accesses[usize::from(runs * 16 >= LONG)];
+    let threads = runs.div_ceil(few).next_power_of_two().min(MANY_THREADS);
     let vectors = runs.div_ceil(threads);
     let crowded = vectors * tensors > MOST || vectors * vector * tensors > most_values(threads);
     if crowded && threads == MANY_THREADS { 1024 } else { threads }
@@ -219,8 +405,21 @@ impl fmt::Display for RowPlan {
         if self.cluster > 1 {
             write!(f, ", {} blocks a row", self.cluster)?;
         }
-        if !self.holds {
+        if self.is_streamed() {
             write!(f, ", read twice in {} tiles", self.tiles())?;
+        }
+        if let Some(RingPlan { stages, groups, resident, keeps, .. }) = self.ring {
+            write!(f, ", {stages} stage{}", if stages == 1 { "" } else { "s" })?;
+            if groups > 1 {
+                write!(f, " for each of {groups} groups")?;
+            }
+            write!(f, ", {resident} blocks a multiprocessor")?;
+            if !self.holds {
+                f.write_str(", read again from shared memory")?;
+            }
+            if keeps {
+                f.write_str(", vectors kept")?;
+            }
         }
         Ok(())
     }
@@ -258,7 +457,7 @@ mod tests {
                         continue;
                     }
                     let held = RowPlan::in_block(dim, vector, tensors);
-                    let cluster = || RowPlan::in_cluster(dim, vector, tensors, &chip);
+                    let cluster = || RowPlan::in_cluster(dim, vector, tensors, 256, &chip);
                     let held = held.or_else(cluster);
                     assert!(dim > 262_144 / tensors || held.is_some() || chip.cluster < 8, "{dim} {tensors}");
                     for p in held.into_iter().chain(RowPlan::streamed(dim, vector, &chip)) {
@@ -289,7 +488,7 @@ mod tests {
         }
         // 64 to 512 threads to a row, by 8 values at least and 64 at most each.
         assert_eq!(RowPlan::new(4096, 8).unwrap().others(4096).count(), 4);
-        let shared = RowPlan::in_cluster(131_072, 8, 1, &Chip::H200).unwrap();
+        let shared = RowPlan::in_cluster(131_072, 8, 1, 256, &Chip::H200).unwrap();
         assert!(shared.others(131_072).count() > 2 && shared.others(131_072).all(|p| p.tiles() == p.cluster));
     }
 }

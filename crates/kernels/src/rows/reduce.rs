@@ -7,6 +7,7 @@
 //! [`st.async`]: warpsmith_dsl::Pointer::store_async
 
 use super::RowPlan;
+use warpsmith_dsl::Stored;
 use warpsmith_dsl::prelude::*;
 
 /// What a reduction carries, and how two of them, or a warp's, become one.
@@ -79,10 +80,48 @@ impl MaxSum {
     }
 
     /// Of values, with their exponentials relative to [`base`](MaxSum::base).
-    pub(crate) fn of(x: Frag<F32>) -> ((F32, F32), Frag<F32>) {
-        let max = x.max();
-        let e = (x - MaxSum::base(max)).exp();
-        ((max, e.sum()), e)
+    pub(crate) fn of(x: Frag<Stored>) -> ((F32, F32), Exponentials) {
+        let max = x.largest();
+        let e = MaxSum::exponentials(x, max);
+        let sum = e.values.sum();
+        ((max, e.correction.map_or(sum, |c| sum * c)), e)
+    }
+
+    /// Exponentials of values relative to the largest.
+    ///
+    /// Of 16-bit floats each is 2 to the power of one fused multiplication and addition, x · log₂e − base · log₂e, since
+    /// these kernels have no instructions to spare. Its second product was rounded; what was rounded away is the same for
+    /// all values, and given beside them. From 2¹⁵ on that would be too much, but there a bf16 that is not the largest is
+    /// 256 below it at least, so that any base serves; f16 do not go far enough to matter.
+    pub(crate) fn exponentials(x: Frag<Stored>, max: F32) -> Exponentials {
+        let (dtype, x, base) = (x.dtype(), x.f32(), MaxSum::base(max));
+        if dtype == DType::F32 {
+            return Exponentials { values: (x - base).exp(), correction: None };
+        }
+        let factor = match dtype {
+            DType::BF16 => select(base.gt(BIG) | base.lt(-BIG), F32::from(1.0), std::f32::consts::LOG2_E),
+            _ => F32::from(std::f32::consts::LOG2_E),
+        };
+        let shift = -(base * factor);
+        let correction = (-base.mul_add(factor, shift)).exp2();
+        Exponentials { values: x.map(|x| x.mul_add(factor, shift)).exp2(), correction: Some(correction) }
+    }
+}
+
+/// 2¹⁵.
+const BIG: f32 = 32768.0;
+
+/// Exponentials, and by what they are to be multiplied.
+#[derive(Clone, Copy)]
+pub(crate) struct Exponentials {
+    values: Frag<F32>,
+    correction: Option<F32>,
+}
+
+impl Exponentials {
+    /// All of them, times a factor.
+    pub(crate) fn scaled(self, by: F32) -> Frag<F32> {
+        self.values * self.correction.map_or(by, |c| by * c)
     }
 }
 
@@ -140,29 +179,53 @@ impl Statistic for MaxSumDot {
 /// Where a block's warps, and a cluster's blocks, leave their parts.
 pub(crate) struct Exchange {
     barriers: Option<Mbarriers>,
-    /// In a loop: a fast warp could write the next pass's state while a slow one still reads this one's.
-    again: bool,
+    /// In a loop: how many times the block went round. Slots and barriers are there twice, taken in turn: who writes in
+    /// one pass has waited for the pass before, in which all have read those of the pass before that.
+    turn: Option<Var<U32>>,
+    /// In a loop of a cluster: the blocks that have read their slots. That parts have come from a block does not order
+    /// its reads before: who sends them is not who read.
+    read: Option<Mbarriers>,
 }
 
 impl Exchange {
-    /// For kernels that reduce so many times. Blocks of a cluster announce themselves here, and wait for each other before
-    /// the first of them sends.
-    pub(crate) fn new(plan: &RowPlan, reductions: usize) -> Exchange {
+    /// For kernels that reduce so many times, or so many times in each pass of a loop. Blocks of a cluster announce
+    /// themselves here.
+    pub(crate) fn new(plan: &RowPlan, reductions: usize, loops: bool) -> Exchange {
+        let turn = (loops && plan.warps() * plan.cluster > 1 && reductions > 0).then(|| var(U32::from(0)));
         if plan.cluster == 1 || reductions == 0 {
-            return Exchange { barriers: None, again: false };
+            return Exchange { barriers: None, turn, read: None };
         }
-        let barriers = Mbarriers::new("exchange", reductions);
+        let barriers = Mbarriers::new("exchange", reductions * if loops { 2 } else { 1 });
+        let read = loops.then(|| Mbarriers::new("read", reductions * 2));
         when(thread_idx().x.eq(0), || {
             barriers.init(1);
+            read.iter().for_each(|read| read.init(plan.cluster));
             fence_barrier_init();
         });
         arrive_cluster_relaxed();
-        Exchange { barriers: Some(barriers), again: false }
+        Exchange { barriers: Some(barriers), turn, read }
     }
 
-    /// For a block's reductions in a loop over its rows.
-    pub(crate) fn again() -> Exchange {
-        Exchange { barriers: None, again: true }
+    /// Before a loop, when what is to be loaded is under way: blocks of a cluster wait for each other's barriers. Without
+    /// a loop they do so before they send.
+    pub(crate) fn ready(&self) {
+        if self.barriers.is_some() && self.turn.is_some() {
+            wait_cluster();
+        }
+    }
+
+    /// After a loop: others may still say here that they have read.
+    pub(crate) fn finish(&self) {
+        if self.read.is_some() {
+            sync_cluster();
+        }
+    }
+
+    /// Before the next pass.
+    pub(crate) fn next(&self) {
+        if let Some(turn) = &self.turn {
+            turn.add(1);
+        }
     }
 
     /// Combines one state of each thread over all threads of a row: reduction `which` of the kernel.
@@ -173,25 +236,33 @@ impl Exchange {
         if parts == 1 {
             return state;
         }
-        let slots = Shared::<F32>::new("row", plan.rows() * parts * S::FLOATS);
+        let floats = plan.rows() * parts * S::FLOATS;
+        let slots = Shared::<F32>::new("row", floats * if self.turn.is_some() { 2 } else { 1 });
+        let turn = self.turn.as_ref().map(Var::get);
+        let side = turn.map_or(Dim::Static(0), |t| Dim::from(t & 1));
         let (lane, warp) = (lane_idx(), thread_idx().x / 32);
         // Rows of fewer threads than a warp have several states in it.
         let row = thread_idx().x / threads;
-        let slot = |part: Dim| slots.at((Dim::from(row) * parts + part) * S::FLOATS);
+        let slot = |part: Dim| slots.at(side * floats + (Dim::from(row) * parts + part) * S::FLOATS);
         match &self.barriers {
             None => {
-                if self.again {
-                    sync_threads();
-                }
                 when(lane.eq(0), || store::<S>(slot(Dim::from(warp % warps)), state.clone()));
                 sync_threads();
             }
             Some(barriers) => {
-                if which == 0 {
+                if which == 0 && self.turn.is_none() {
                     wait_cluster(); // all have their barriers
                 }
-                let barrier = barriers.at(which);
-                when(thread_idx().x.eq(0), || barrier.arrive_expect(plan.rows() * parts * S::FLOATS * 4));
+                let barrier = match turn {
+                    Some(_) => barriers.at(side + 2 * which),
+                    None => barriers.at(which),
+                };
+                let pass = turn.map_or(U32::from(0), |t| t >> 1);
+                let read = self.read.as_ref().map(|read| read.at(side + 2 * which));
+                if let Some(read) = read {
+                    read.wait_cluster((pass & 1) ^ 1);
+                }
+                when(thread_idx().x.eq(0), || barrier.arrive_expect(floats * 4));
                 // Lane `l` of a row's threads sends to block `l`.
                 let (to, first) = (thread_idx().x % threads.min(32), Dim::from(cluster_rank()) * warps);
                 if threads.min(32) < plan.cluster {
@@ -205,9 +276,21 @@ impl Exchange {
                         send::<S>(here, state.clone(), barrier.in_block(to));
                     });
                 }
-                barrier.wait_cluster(0);
+                barrier.wait_cluster(pass & 1);
+                let all = self.combine::<S>(threads, parts, &slot);
+                if let Some(read) = read {
+                    sync_threads();
+                    when(thread_idx().x.lt(plan.cluster), || read.in_block(thread_idx().x).arrive());
+                }
+                return all;
             }
         }
+        self.combine::<S>(threads, parts, &slot)
+    }
+
+    /// Combines all parts of a row.
+    fn combine<S: Statistic>(&self, threads: usize, parts: usize, slot: &dyn Fn(Dim) -> Pointer<F32>) -> S::State {
+        let lane = lane_idx();
         if threads < 32 {
             let all = (0..parts).map(|p| load::<S>(slot(p.into())));
             return all.reduce(S::merge).unwrap_or_else(S::empty);

@@ -1,84 +1,200 @@
-//! How a kernel goes over its rows: the same body for rows that are held and for rows that are read twice.
+//! How a kernel goes over its rows: the same body for rows that are held, that come through a ring, or are read twice.
 
 use super::RowPlan;
 use super::reduce::{Exchange, Statistic};
+use super::ring::{Ring, Stage};
+use std::cell::Cell;
+use warpsmith_dsl::bundle::Bundle;
 use warpsmith_dsl::prelude::*;
 use warpsmith_dsl::{Part, Stored};
 
-/// A block's rows, and this thread's part of them.
-pub(crate) struct Walk<'p> {
-    pub(crate) plan: &'p RowPlan,
+/// A kernel's rows.
+pub(crate) struct Rows<'p> {
+    plan: &'p RowPlan,
+    inputs: Vec<Tensor>,
     exchange: Exchange,
-    /// Which `plan.rows()` rows the block has.
-    block: Dim,
+    ring: Option<Ring<'p>>,
     /// The block in its row's cluster.
     rank: Dim,
+    /// Whether a block goes over several tiles of rows in a loop without a ring.
+    loops: bool,
 }
 
-/// One tile of a block's rows.
+/// A group's rows, and this thread's part of them.
+pub(crate) struct Walk<'w> {
+    pub(crate) plan: &'w RowPlan,
+    rows: &'w Rows<'w>,
+    /// Which `plan.rows()` rows the group has.
+    tile: Dim,
+    stage: Option<Stage>,
+    released: Cell<bool>,
+}
+
+/// One tile of a group's rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Chunk<'w> {
-    walk: &'w Walk<'w>,
-    /// The tile's number in its rows.
+    rows: &'w Rows<'w>,
+    /// Which rows.
     tile: Dim,
+    /// Which columns of them.
+    column: Dim,
+    stage: Option<Stage>,
 }
 
-impl<'p> Walk<'p> {
-    /// For a kernel that reduces so many times along its rows.
-    pub(crate) fn new(plan: &'p RowPlan, reductions: usize) -> Walk<'p> {
-        let x = block_idx().x;
-        let (block, rank) = match plan.cluster {
-            1 => (x.into(), Dim::Static(0)),
-            n => ((x / n).into(), cluster_rank().into()),
-        };
-        Walk { plan, exchange: Exchange::new(plan, reductions), block, rank }
+impl<'p> Rows<'p> {
+    /// For a kernel that reads `inputs` by rows, all of one shape, and reduces so many times along them.
+    pub(crate) fn new(plan: &'p RowPlan, inputs: &[&Tensor], reductions: usize) -> Rows<'p> {
+        Rows::with(plan, inputs, reductions, false)
     }
 
-    /// For rows number `block` of a block that goes over several in a loop; of plans where a block holds its rows.
-    pub(crate) fn at(plan: &'p RowPlan, block: U32) -> Walk<'p> {
-        Walk { plan, exchange: Exchange::again(), block: block.into(), rank: Dim::Static(0) }
+    /// The same for a block that goes over several tiles of rows in any case.
+    pub(crate) fn looping(plan: &'p RowPlan, inputs: &[&Tensor], reductions: usize) -> Rows<'p> {
+        Rows::with(plan, inputs, reductions, true)
     }
 
+    fn with(plan: &'p RowPlan, inputs: &[&Tensor], reductions: usize, loops: bool) -> Rows<'p> {
+        let rank = if plan.cluster == 1 { Dim::Static(0) } else { cluster_rank().into() };
+        let exchange = Exchange::new(plan, reductions, loops || plan.ring.is_some_and(|ring| ring.stages > 1));
+        let ring = plan.ring.map(|ring| Ring::new(plan, ring.stages, inputs, rank));
+        Rows { plan, inputs: inputs.iter().map(|t| (*t).clone()).collect(), exchange, ring, rank, loops }
+    }
+
+    /// What goes with every row: loaded once and now where a loop is to come and registers hold it, or else when it is asked
+    /// for.
+    pub(crate) fn keep<'w, T: Clone>(&'w self, load: impl Fn(Chunk<'w>) -> T) -> impl Fn(Chunk<'w>) -> T {
+        let chunk = Chunk { rows: self, tile: Dim::Static(0), column: self.rank, stage: None };
+        let kept = self.plan.ring.is_some_and(|ring| ring.keeps).then(|| load(chunk));
+        move |chunk| kept.clone().unwrap_or_else(|| load(chunk))
+    }
+
+    /// Does something with each of the group's tiles of rows.
+    pub(crate) fn run<'w>(&'w self, body: impl Fn(&Walk<'w>)) {
+        self.run_ahead(|_| (), |walk, ()| body(walk));
+    }
+
+    /// The same, with what a row has one of: `ahead` loads it for this thread's row, a tile ahead where there is a loop. The
+    /// row may be one that is not there.
+    pub(crate) fn run_ahead<'w, T: Bundle>(&'w self, ahead: impl Fn(U32) -> T, body: impl Fn(&Walk<'w>, T)) {
+        let plan = self.plan;
+        let mine = |tile: U32| self.row(tile.into());
+        let Some(first) = self.inputs.first() else { return };
+        let walk = |tile: Dim, stage| Walk { plan, rows: self, tile, stage, released: Cell::new(false) };
+        let tiles = U32::from(first.dim(0).div_ceil(plan.rows()));
+        if let Some(ring) = &self.ring {
+            if !ring.loops() {
+                return ring.each(
+                    tiles,
+                    || (),
+                    |tile, _, stage| {
+                        body(&walk(tile.into(), Some(stage)), ahead(mine(tile)));
+                        true
+                    },
+                );
+            }
+            let next = var(ahead(mine(ring.first(tiles))));
+            ring.each(
+                tiles,
+                || self.exchange.ready(),
+                |tile, then, stage| {
+                    let now = next.get();
+                    next.set(ahead(mine(then)));
+                    let walk = walk(tile.into(), Some(stage));
+                    body(&walk, now);
+                    self.exchange.next();
+                    walk.released.get()
+                },
+            );
+            return self.exchange.finish();
+        }
+        self.exchange.ready();
+        let block: Dim = if plan.cluster == 1 { block_idx().x.into() } else { (block_idx().x / plan.cluster).into() };
+        if !self.loops {
+            let walk = walk(block, None);
+            return body(&walk, ahead(walk.row()));
+        }
+        for tile in range(block, tiles).step(grid_size().x / plan.cluster) {
+            let walk = walk(tile.into(), None);
+            body(&walk, ahead(walk.row()));
+            self.exchange.next();
+        }
+        self.exchange.finish();
+    }
+
+    /// The thread's row of a tile.
+    fn row(&self, tile: Dim) -> U32 {
+        let plan = self.plan;
+        match plan.rows() {
+            1 => U32::from(tile),
+            rows => U32::from(tile * rows + plan.lane() / plan.group.threads_per_row),
+        }
+    }
+
+    /// This thread's part of a vector that goes with every row, by the columns of the block's tile.
+    pub(crate) fn vector(&self, vector: &Tensor) -> Part {
+        Chunk { rows: self, tile: Dim::Static(0), column: self.rank, stage: None }.of_vector(vector)
+    }
+}
+
+impl<'w> Walk<'w> {
     /// What is held: loaded once and now, or, by a plan that holds nothing, when it is asked for.
-    pub(crate) fn hold<'w, T: Clone>(&'w self, load: impl Fn(Chunk<'w>) -> T) -> impl Fn(Chunk<'w>) -> T {
+    pub(crate) fn hold<T: Clone>(&self, load: impl Fn(Chunk<'w>) -> T) -> impl Fn(Chunk<'w>) -> T {
         let held = self.plan.holds.then(|| load(self.held()));
         move |chunk| held.clone().unwrap_or_else(|| load(chunk))
     }
 
-    /// Does something with each tile of the block.
-    pub(crate) fn each<'w>(&'w self, f: impl Fn(Chunk<'w>)) {
-        if self.plan.holds {
+    /// Does something with each tile of the row.
+    pub(crate) fn each(&self, f: impl Fn(Chunk<'w>)) {
+        if !self.plan.is_streamed() {
             return f(self.held());
         }
-        for tile in range(self.rank, self.plan.tiles()).step(self.plan.cluster) {
-            f(Chunk { walk: self, tile: tile.into() });
+        for column in range(self.rows.rank, self.plan.tiles()).step(self.plan.cluster) {
+            f(Chunk { column: column.into(), ..self.held() });
         }
     }
 
     /// Reduces over a row: reduction `which` of the kernel.
-    pub(crate) fn reduce<'w, S: Statistic>(&'w self, which: usize, part: impl Fn(Chunk<'w>) -> S::State) -> S::State {
-        let mine = if self.plan.holds {
-            part(self.held())
-        } else {
+    pub(crate) fn reduce<S: Statistic>(&self, which: usize, part: impl Fn(Chunk<'w>) -> S::State) -> S::State {
+        let mine = if self.plan.is_streamed() {
             let all = var(S::empty());
-            for tile in range(self.rank, self.plan.tiles()).step(self.plan.cluster) {
-                let next = part(Chunk { walk: self, tile: tile.into() });
+            // Twice, so that the next tile is under way while one is reduced.
+            for column in range(self.rows.rank, self.plan.tiles()).step(self.plan.cluster).unroll(2) {
+                let next = part(Chunk { column: column.into(), ..self.held() });
                 all.update(|so_far| S::merge(so_far, next));
             }
             all.get()
+        } else {
+            part(self.held())
         };
-        self.exchange.reduce::<S>(self.plan, which, mine)
+        if self.plan.holds {
+            self.release();
+        }
+        self.rows.exchange.reduce::<S>(self.plan, which, mine)
     }
 
-    /// The one tile of a block that holds its rows.
-    pub(crate) fn held(&self) -> Chunk<'_> {
-        Chunk { walk: self, tile: self.rank }
+    /// Lets the next rows come, once.
+    fn release(&self) {
+        let ring = self.rows.ring.as_ref().filter(|ring| ring.loops());
+        if let (Some(ring), Some(stage), false) = (ring, self.stage, self.released.replace(true)) {
+            ring.release(U32::from(self.tile), stage);
+        }
+    }
+
+    /// The one tile of a group that holds its rows.
+    pub(crate) fn held(&self) -> Chunk<'w> {
+        Chunk { rows: self.rows, tile: self.tile, column: self.rows.rank, stage: self.stage }
     }
 
     /// The thread's row, and whether it is a row of so many.
     pub(crate) fn row(&self) -> U32 {
-        let first = self.block * self.plan.rows();
-        U32::from(first + thread_idx().x / self.plan.group.threads_per_row)
+        self.rows.row(self.tile)
+    }
+
+    /// One element of the thread's row of input number `which`, before the first reduction; of a column that
+    /// [`owns`](Walk::owns) says is its own.
+    pub(crate) fn element(&self, which: usize, column: U32) -> F32 {
+        let input = &self.rows.inputs[which];
+        let staged = self.stage.and_then(|stage| self.rows.ring.as_ref()?.element(which, stage, column));
+        staged.unwrap_or_else(|| scalar(input, (self.row(), column)))
     }
 
     /// Whether this thread, of all that share its row, has a column of it; of rows that are there.
@@ -86,8 +202,8 @@ impl<'p> Walk<'p> {
         let (plan, threads) = (self.plan, self.plan.group.threads_per_row);
         let [_, columns] = plan.tile();
         let place = column % columns / plan.tv.vector() % threads;
-        let mine = (thread_idx().x % threads).eq(place) & self.row().lt(U32::from(rows));
-        match self.rank {
+        let mine = (plan.lane() % threads).eq(place) & self.row().lt(U32::from(rows));
+        match self.rows.rank {
             Dim::Static(_) => mine,
             rank => mine & (column / columns % plan.cluster).eq(U32::from(rank)),
         }
@@ -102,15 +218,26 @@ impl<'p> Walk<'p> {
 impl Chunk<'_> {
     /// This thread's part of rows.
     pub(crate) fn of(&self, rows: &Tensor) -> Part {
-        let plan = self.walk.plan;
-        rows.tile(plan.tile(), (self.walk.block, self.tile)).partition(&plan.tv, thread_idx().x)
+        let plan = self.rows.plan;
+        rows.tile(plan.tile(), (self.tile, self.column)).partition(&plan.tv, plan.lane())
     }
 
     /// Of a vector that goes with every row.
     pub(crate) fn of_vector(&self, vector: &Tensor) -> Part {
-        let plan = self.walk.plan;
-        let tile = vector.broadcast(plan.rows()).tile(plan.tile(), (0, self.tile));
-        tile.partition(&plan.tv, thread_idx().x)
+        let plan = self.rows.plan;
+        let tile = vector.broadcast(plan.rows()).tile(plan.tile(), (0, self.column));
+        tile.partition(&plan.tv, plan.lane())
+    }
+
+    /// Loads floats of input number `which`; what lies past the row reads as `outside`.
+    pub(crate) fn input(&self, which: usize, outside: f32) -> Frag<F32> {
+        self.stored(which, outside).f32()
+    }
+
+    /// The same as they are stored.
+    pub(crate) fn stored(&self, which: usize, outside: f32) -> Frag<Stored> {
+        let staged = self.stage.and_then(|stage| self.rows.ring.as_ref()?.load(which, stage, outside));
+        staged.unwrap_or_else(|| self.of(&self.rows.inputs[which]).load_or(outside))
     }
 
     /// Loads floats of rows; what lies past the row reads as `outside`.
@@ -131,15 +258,15 @@ impl Chunk<'_> {
 
     /// The columns of this thread's values.
     pub(crate) fn columns(&self) -> Vec<U32> {
-        let plan = self.walk.plan;
+        let plan = self.rows.plan;
         let (vector, threads) = (plan.tv.vector(), plan.group.threads_per_row);
-        let first = U32::from(self.tile * plan.tile()[1] + Dim::from(thread_idx().x % threads) * vector);
+        let first = U32::from(self.column * plan.tile()[1] + Dim::from(plan.lane() % threads) * vector);
         (0..plan.tv.values()).map(|v| first + (v / vector * vector * threads + v % vector)).collect()
     }
 
     /// Values with 0 in place of those past the row.
     pub(crate) fn inside(&self, x: Frag<F32>) -> Frag<F32> {
-        let plan = self.walk.plan;
+        let plan = self.rows.plan;
         if !plan.overhangs() {
             return x;
         }

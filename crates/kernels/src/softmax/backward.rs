@@ -1,11 +1,14 @@
 //! The gradient of softmax.
 
-use crate::gate::{Implementation, Operator, choose};
-use crate::rows::{Form, Room, RowPlan, Sum1, Walk, check, form, size};
+use crate::act::{Act, TunedPlan, Tuner};
+use crate::gate::{self, Candidate, Implementation, Operator, choose};
+use crate::rows::{Form, Room, RowPlan, Rows, Sum1, check, form, launch};
+use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
-use warpsmith_runtime::{Kernels, LaunchError, LaunchOutcome, Stream};
+use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Plans, Stream};
+use warpsmith_types::Chip;
 
-static BACKWARD: Kernels<SoftmaxBackward> = Kernels::new();
+static BACKWARD: Kernels<SoftmaxBackward> = Kernels::with_plans();
 
 /// The gradient of softmax for rows of one length.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,28 +39,30 @@ impl Kernel for SoftmaxBackward {
     }
 
     fn launch(&self, a: &SoftmaxBackwardArgs<'_>) -> Launch {
-        let p = &self.rows;
-        Launch::grid(p.blocks(a.y.dim(0))).block(p.threads()).cluster(p.cluster)
+        launch(&self.rows, [a.y.dim(0), 1], &[])
     }
 
     fn body(&self, a: SoftmaxBackwardParams) {
-        let walk = Walk::new(&self.rows, 1);
+        let rows = Rows::new(&self.rows, &[&a.dy, &a.y], 1);
         wait_for_upstream();
-        let both = walk.hold(|c| (c.load(&a.dy, 0.0), c.load(&a.y, 0.0)));
-        let dot = walk.reduce::<Sum1>(0, |c| {
-            let (dy, y) = both(c);
-            (dy * y).sum()
-        });
-        walk.each(|c| {
-            let (dy, y) = both(c);
-            c.store(&a.dx, y * (dy - dot));
+        rows.run(|walk| {
+            let both = walk.hold(|c| (c.input(0, 0.0), c.input(1, 0.0)));
+            let dot = walk.reduce::<Sum1>(0, |c| {
+                let (dy, y) = both(c);
+                (dy * y).sum()
+            });
+            walk.each(|c| {
+                let (dy, y) = both(c);
+                c.store(&a.dx, y * (dy - dot));
+            });
         });
         launch_dependents();
     }
 }
 
 /// What the body needs.
-const ROOM: Room = Room { tensors: 2, threads: 1024 };
+const ROOM: Room =
+    Room { tensors: 2, threads: 1024, inputs: 2, accesses: [2, 4], held: 16 << 10, staging: 256, cluster: 256 };
 
 struct Ways;
 
@@ -69,6 +74,11 @@ impl Operator for Ways {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
             supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
+        },
+        Implementation {
+            name: "staged",
+            what: "the blocks of a row copy it into shared memory once, and read it there",
+            supports: |rows, chip| form(Form::Staged, rows, ROOM, chip),
         },
         Implementation {
             name: "cluster",
@@ -83,6 +93,28 @@ impl Operator for Ways {
     };
 }
 
+impl Plans for SoftmaxBackward {
+    fn plans(&self) -> Vec<SoftmaxBackward> {
+        self.rows.others(self.rows.dim).map(|rows| SoftmaxBackward { rows }).collect()
+    }
+
+    fn plan(&self) -> String {
+        self.rows.to_string()
+    }
+}
+
+fn check_all(dy: &TensorArg, y: &TensorArg, dx: &TensorArg) -> Result<(), ArgumentError> {
+    check(&[("y", y), ("dy", dy), ("dx", dx)]).map(|_| ())
+}
+
+pub(crate) fn act<A: Act>(dy: &TensorArg, y: &TensorArg, dx: &mut TensorArg, act: &A) -> Result<A::Done, LaunchError> {
+    let args = SoftmaxBackwardArgs { dy, y, dx };
+    act.act(&BACKWARD, &args, || {
+        check_all(args.dy, args.y, args.dx)?;
+        Ok(SoftmaxBackward { rows: choose::<Ways>(&[args.y, args.dy, args.dx], act.chip())? })
+    })
+}
+
 /// Launches the gradient of softmax: `dx[r, c] = y[r, c] · (dy[r, c] − Σ dy[r, ·] · y[r, ·])`. `dx` may be `dy` or `y`.
 ///
 /// # Errors
@@ -93,10 +125,52 @@ pub fn backward(
     dx: &mut TensorArg,
     stream: &Stream,
 ) -> Result<LaunchOutcome, LaunchError> {
-    let args = SoftmaxBackwardArgs { dy, y, dx };
-    BACKWARD.launch(&args, size(args.y), stream, || {
-        check(&[("y", args.y), ("dy", args.dy), ("dx", args.dx)])?;
-        let rows = choose::<Ways>(&[args.y, args.dy, args.dx], stream.device().chip())?;
-        Ok(SoftmaxBackward { rows })
-    })
+    act(dy, y, dx, stream)
+}
+
+/// Checks the arguments and compiles the kernel that [`backward`] takes for them, without launching it.
+///
+/// # Errors
+/// As [`backward`].
+pub fn bind(dy: &TensorArg, y: &TensorArg, dx: &mut TensorArg, device: &Device) -> Result<Bound, LaunchError> {
+    act(dy, y, dx, device)
+}
+
+/// The same for a kernel of the caller's choice, as [`candidates`] gives them, with another [`RowPlan`].
+///
+/// # Errors
+/// As [`backward`].
+pub fn bind_plan(
+    kernel: SoftmaxBackward,
+    dy: &TensorArg,
+    y: &TensorArg,
+    dx: &mut TensorArg,
+    device: &Device,
+) -> Result<Bound, LaunchError> {
+    BACKWARD.bind(kernel, &SoftmaxBackwardArgs { dy, y, dx }, device)
+}
+
+/// Measures the plans for calls like this one, and has [`backward`] take the fastest for them in this process, as
+/// [`Kernels::tune`] says. `dx` is written as by the call; on an emulated device nothing is run.
+///
+/// # Errors
+/// As [`backward`], or when the device breaks.
+pub fn tune(dy: &TensorArg, y: &TensorArg, dx: &mut TensorArg, device: &Device) -> Result<TunedPlan, LaunchError> {
+    act(dy, y, dx, &Tuner(device))
+}
+
+/// What each implementation says of these arguments on a chip: the first that takes them is the one that [`backward`]
+/// runs.
+///
+/// # Errors
+/// [`ArgumentError`] when no implementation could take them.
+pub fn candidates(
+    dy: &TensorArg,
+    y: &TensorArg,
+    dx: &TensorArg,
+    chip: &Chip,
+) -> Result<Vec<Candidate<SoftmaxBackward>>, ArgumentError> {
+    check_all(dy, y, dx)?;
+    let all = gate::candidates::<Ways>(&[y, dy, dx], chip);
+    Ok(all.into_iter().map(|c| c.map(|rows| SoftmaxBackward { rows })).collect())
 }

@@ -1,6 +1,6 @@
 //! The body.
 
-use crate::rows::{MaxSum, RowPlan, Walk};
+use crate::rows::{MaxSum, RowPlan, Rows, launch};
 use warpsmith_dsl::prelude::*;
 
 /// Softmax of rows of one length.
@@ -36,25 +36,25 @@ impl Kernel for Softmax {
     }
 
     fn launch(&self, a: &SoftmaxArgs<'_>) -> Launch {
-        let p = &self.rows;
-        Launch::grid(p.blocks(a.x.dim(0))).block(p.threads()).cluster(p.cluster)
+        launch(&self.rows, [a.x.dim(0), 1], &[])
     }
 
     fn body(&self, a: SoftmaxParams) {
-        let walk = Walk::new(&self.rows, 1);
+        let rows = Rows::new(&self.rows, &[&a.x], 1);
         wait_for_upstream();
         // What lies past the row weighs nothing.
-        if self.rows.holds {
-            let chunk = walk.held();
-            let (mine, e) = MaxSum::of(chunk.load(&a.x, f32::NEG_INFINITY));
-            let (max, sum) = walk.reduce::<MaxSum>(0, |_| mine);
-            let scale = (MaxSum::base(mine.0) - max).exp() * sum.rcp();
-            chunk.store(&a.y, e * scale);
-        } else {
-            let (max, sum) = walk.reduce::<MaxSum>(0, |c| MaxSum::of(c.load(&a.x, f32::NEG_INFINITY)).0);
-            let scale = sum.rcp();
-            walk.each(|c| c.store(&a.y, (c.load(&a.x, f32::NEG_INFINITY) - max).exp() * scale));
-        }
+        rows.run(|walk| {
+            if self.rows.holds {
+                let chunk = walk.held();
+                let (mine, e) = MaxSum::of(chunk.stored(0, f32::NEG_INFINITY));
+                let (max, sum) = walk.reduce::<MaxSum>(0, |_| mine);
+                chunk.store(&a.y, e.scaled((MaxSum::base(mine.0) - max).exp() * sum.rcp()));
+            } else {
+                let (max, sum) = walk.reduce::<MaxSum>(0, |c| MaxSum::of(c.stored(0, f32::NEG_INFINITY)).0);
+                let scale = sum.rcp();
+                walk.each(|c| c.store(&a.y, MaxSum::exponentials(c.stored(0, f32::NEG_INFINITY), max).scaled(scale)));
+            }
+        });
         launch_dependents();
     }
 

@@ -6,7 +6,7 @@
 //! A row with a NaN or with +∞ is all NaN, and so is a row of nothing but −∞, as in PyTorch: there is no distribution to
 //! give. Elsewhere −∞ has probability 0.
 
-mod backward;
+pub mod backward;
 mod kernel;
 mod plan;
 pub mod reference;
@@ -14,8 +14,8 @@ pub mod reference;
 pub use backward::{SoftmaxBackward, SoftmaxBackwardArgs, SoftmaxBackwardParams, backward};
 pub use kernel::{Softmax, SoftmaxArgs, SoftmaxParams};
 
+use crate::act::ALL_SIZES;
 use crate::gate::Candidate;
-use crate::rows::size;
 use warpsmith_dsl::{ArgumentError, TensorArg};
 use warpsmith_runtime::tuning::Tuned;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Stream};
@@ -45,7 +45,7 @@ pub(crate) static SOFTMAX: Kernels<Softmax> = Kernels::with_plans();
 /// ```
 pub fn softmax(x: &TensorArg, y: &mut TensorArg, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
     let args = SoftmaxArgs { x, y };
-    SOFTMAX.launch(&args, size(args.x), stream, || Softmax::plan(args.x, args.y, stream.device().chip()))
+    SOFTMAX.launch(&args, ALL_SIZES, stream, || Softmax::plan(args.x, args.y, stream.device().chip()))
 }
 
 /// Checks the arguments and compiles the kernel that [`softmax`] takes for them, without launching it.
@@ -71,8 +71,7 @@ pub fn bind_plan(kernel: Softmax, x: &TensorArg, y: &mut TensorArg, device: &Dev
 /// As [`softmax`], or when the device breaks.
 pub fn tune(x: &TensorArg, y: &mut TensorArg, device: &Device) -> Result<Tuned<Softmax>, LaunchError> {
     let model = Softmax::plan(x, y, device.chip())?;
-    let size = size(x);
-    SOFTMAX.tune(model, &SoftmaxArgs { x, y }, size, device)
+    SOFTMAX.tune(model, &SoftmaxArgs { x, y }, ALL_SIZES, device)
 }
 
 /// The kernel that [`softmax`] takes for these arguments on an H200, where nothing was tuned; [`plan_on`] takes a chip.

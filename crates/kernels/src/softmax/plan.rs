@@ -10,6 +10,10 @@ use warpsmith_types::Chip;
 /// The operator: `x` and `y`, (rows, dim) of one shape.
 struct Ways;
 
+/// What the body needs.
+const ROOM: Room =
+    Room { tensors: 1, threads: 1024, inputs: 1, accesses: [2, 8], held: 32 << 10, staging: 256, cluster: 1024 };
+
 impl Operator for Ways {
     type Arguments<'a> = [&'a TensorArg; 2];
     type Plan = Softmax;
@@ -18,6 +22,11 @@ impl Operator for Ways {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
             supports: |call, chip| Softmax::by(Form::Block, call, chip),
+        },
+        Implementation {
+            name: "staged",
+            what: "the blocks of a row copy it into shared memory once, and read it there",
+            supports: |call, chip| Softmax::by(Form::Staged, call, chip),
         },
         Implementation {
             name: "cluster",
@@ -48,7 +57,7 @@ impl Softmax {
     }
 
     fn by(way: Form, [x, y]: &[&TensorArg; 2], chip: &Chip) -> Result<Softmax, Refusal> {
-        let rows = form(way, &[x, y], Room { tensors: 1, threads: 1024 }, chip)?;
+        let rows = form(way, &[x, y], ROOM, chip)?;
         Ok(Softmax { input: x.dtype, output: y.dtype, dim: x.dim(1), rows })
     }
 }

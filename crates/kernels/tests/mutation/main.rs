@@ -17,6 +17,7 @@ mod kernels;
 mod mutants;
 #[path = "../tiles/roles.rs"]
 mod roles;
+mod rows;
 mod seeds;
 mod subject;
 #[path = "../surface/synchronisation.rs"]
@@ -38,24 +39,36 @@ fn expects(kernels: &[&str]) -> Vec<Argued> {
 }
 
 macro_rules! kernels {
-    ($($name:ident $quiet:ident $argued:expr;)*) => {$(
+    ($($from:ident $name:ident $quiet:ident $argued:expr;)*) => {$(
         #[test]
         fn $name() {
-            all_are_found(&kernels::$name(), &$argued);
+            all_are_found(&$from::$name(), &$argued);
         }
 
         #[test]
         fn $quiet() {
-            nothing_is_found(&kernels::$name());
+            nothing_is_found(&$from::$name());
         }
     )*};
 }
 kernels! {
-    softmax softmax_is_quiet [];
-    rms_norm rms_norm_is_quiet [];
-    gemm gemm_is_quiet expects(&["gemm 128 × 192 × 320"]);
-    roles roles_are_quiet expects(&["doubled Bulk"]);
-    operations operations_are_quiet expects(&[
+    kernels softmax softmax_is_quiet [];
+    kernels rms_norm rms_norm_is_quiet [];
+    rows clusters clusters_are_quiet expects(&[
+        "softmax 2000 over 2 blocks",
+        "softmax 3200 over 4 blocks",
+        "softmax 2051 over 2 blocks",
+        "layer_norm 2000 over 2 blocks",
+        "layer_norm 3200 over 4 blocks",
+        "layer_norm 2051 over 2 blocks",
+    ]);
+    rows rings rings_are_quiet expects(&["softmax 9 × 2000 through rings, 128 threads, 2 blocks"]);
+    rows layer_norms layer_norms_are_quiet [];
+    rows norm_gradients norm_gradients_are_quiet expects(&["layer_norm's gradients 3 × 8200, launch 1"]);
+    rows losses losses_are_quiet [];
+    kernels gemm gemm_is_quiet expects(&["gemm 128 × 192 × 320"]);
+    kernels roles roles_are_quiet expects(&["doubled Bulk"]);
+    kernels operations operations_are_quiet expects(&[
         "store_async",
         "store_async vector",
         "reduce_async",

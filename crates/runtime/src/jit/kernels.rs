@@ -29,10 +29,13 @@ pub struct Kernels<K: Kernel> {
 /// Finds the stored winner for a kernel and arguments; launches are asked of the kernels to be compared.
 pub(super) type Stored<K> = fn(&K, &Arguments, &dyn Fn(&K) -> Launch, u32, &Device) -> Option<K>;
 
+/// What calls take for which the operator itself would take `model`: also those of another alignment, so that rows of one
+/// tensor give the same bits from wherever a call begins in it.
 struct Preferred<K> {
     device: DeviceId,
     size: u32,
     signature: Signature,
+    model: K,
     kernel: K,
 }
 
@@ -136,21 +139,31 @@ impl<K: Kernel + Clone + Eq + Hash> Kernels<K> {
 
     /// The kernel for a call: what tuning found here, or in another process, or the operator's own.
     fn decide(&self, model: K, arguments: &Arguments, launch: &dyn Fn(&K) -> Launch, size: u32, device: &Device) -> K {
+        let Some(stored) = self.stored else { return model };
         let here = device.info().id;
+        let like = |p: &&Preferred<K>| {
+            let alike = p.device == here && p.size == size && p.model == model;
+            alike && p.signature.is_like(arguments.signature())
+        };
         let preferred = self.preferred.lock().unwrap_or_else(PoisonError::into_inner);
-        let like = |p: &&Preferred<K>| p.device == here && p.size == size && p.signature == *arguments.signature();
         if let Some(found) = preferred.iter().rfind(like) {
             return found.kernel.clone();
         }
         drop(preferred);
-        self.stored.and_then(|stored| stored(&model, arguments, launch, size, device)).unwrap_or(model)
+        let Some(kernel) = stored(&model, arguments, launch, size, device) else { return model };
+        self.keep(arguments, size, device, (model, kernel.clone()));
+        kernel
     }
 
-    /// Calls like this take that kernel from here on.
-    pub(super) fn prefer(&self, arguments: &Arguments, size: u32, device: &Device, kernel: K) {
+    fn keep(&self, arguments: &Arguments, size: u32, device: &Device, (model, kernel): (K, K)) {
         let (device, signature) = (device.info().id, arguments.signature().clone());
         let mut preferred = self.preferred.lock().unwrap_or_else(PoisonError::into_inner);
-        preferred.push(Preferred { device, size, signature, kernel });
+        preferred.push(Preferred { device, size, signature, model, kernel });
+    }
+
+    /// Calls like this, for which the operator would take `model`, take that kernel from here on.
+    pub(super) fn prefer(&self, arguments: &Arguments, size: u32, device: &Device, (model, kernel): (K, K)) {
+        self.keep(arguments, size, device, (model, kernel));
         self.age.fetch_add(1, Ordering::Release);
     }
 

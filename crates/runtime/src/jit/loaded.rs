@@ -27,12 +27,13 @@ pub(super) struct Fixed {
     block: [usize; 3],
     cluster: Option<[usize; 3]>,
     registers: [Option<usize>; 2],
+    pdl: bool,
 }
 
 impl Fixed {
     pub(super) fn of(launch: &Launch) -> Fixed {
         let registers = [launch.max_registers, launch.min_blocks];
-        Fixed { block: launch.block, cluster: launch.cluster, registers }
+        Fixed { block: launch.block, cluster: launch.cluster, registers, pdl: launch.pdl }
     }
 }
 

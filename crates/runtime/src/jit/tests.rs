@@ -95,10 +95,22 @@ fn what_is_preferred_is_taken_from_then_on() {
     // Where nothing can be measured, the model stays.
     let tuned = operator.tune(Scale { threads: 32 }, &args, 1, &device).unwrap();
     assert_eq!((tuned.kernel.threads, tuned.by), (32, crate::tuning::Decision::Model));
-    operator.prefer(&Arguments::of::<ScaleParams>(&args), 1, &device, Scale { threads: 64 });
+    let winner = (Scale { threads: 32 }, Scale { threads: 64 });
+    operator.prefer(&Arguments::of::<ScaleParams>(&args), 1, &device, winner);
     operator.launch(&args, 1, &stream, || Ok(Scale { threads: 32 })).unwrap();
     operator.launch(&args, 2, &stream, || Ok(Scale { threads: 32 })).unwrap();
     assert_eq!((compiled(32), compiled(64)), (1, 1));
+    // What begins at the second row of the same tensor takes it too, though it is aligned to less; what the operator itself
+    // would do otherwise is none of it.
+    let [x, mut y] = [(&x, 1), (&y, 1)].map(|(t, row)| {
+        let address = t.arg().address + row * 4 * 132;
+        TensorArg { address, shape: vec![2, 128], ..t.arg().clone() }
+    });
+    let args = ScaleArgs { x: &x, y: &mut y, a: 2.0 };
+    operator.launch(&args, 1, &stream, || Ok(Scale { threads: 32 })).unwrap();
+    assert_eq!((compiled(32), compiled(64), compiled(128)), (1, 2, 0));
+    operator.launch(&args, 3, &stream, || Ok(Scale { threads: 128 })).unwrap();
+    assert_eq!((compiled(32), compiled(64), compiled(128)), (1, 2, 1));
 }
 
 #[test]

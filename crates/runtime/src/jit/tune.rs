@@ -80,7 +80,7 @@ impl<K: Plans + Clone + Eq + Hash> Kernels<K> {
             }
         };
         let kernel = plans[record.winner].clone();
-        self.prefer(&arguments, size, device, kernel.clone());
+        self.prefer(&arguments, size, device, (model, kernel.clone()));
         Ok(Tuned { kernel, by, record: Some(record) })
     }
 }

@@ -6,7 +6,7 @@ use super::order::Judge;
 use super::parties::Parties;
 use super::threads::{Snapshot, WarpClock};
 use crate::lanes::LANES;
-use crate::memory::{LaneWords, Touch};
+use crate::memory::{Group, LaneWords, Touch};
 
 /// Words that lanes of a warp have read.
 #[derive(Clone, Debug)]
@@ -47,18 +47,29 @@ impl Later {
 }
 
 impl BlockRaces {
-    /// Keeps a read of a warp for later, which lies between two bytes that nothing was written to; false where the warp's
-    /// lanes do not agree on what they know.
+    /// Keeps a read of lanes of a warp for later, which lies between two bytes; false where something was written there,
+    /// or where the warp's lanes do not agree on what they know.
     #[inline(always)]
-    pub(super) fn read_later(&mut self, warp: u32, read: Read, (start, end): (u32, u32)) -> bool {
+    pub(super) fn read_later(
+        &mut self,
+        group: Group,
+        (start, end): (u32, u32),
+        mask: u32,
+        offsets: impl FnOnce() -> [u32; LANES],
+    ) -> bool {
+        if self.shadow.was_written(start, end) {
+            return false;
+        }
+        let number = self.shadow.group(group);
         let later = &mut self.later;
-        let Some(clock) = self.warps.get(warp as usize) else { return false };
+        let Some(clock) = self.warps.get(usize::from(group.warp)) else { return false };
         if !later.clocks.last().is_some_and(|last| clock.is_at(last)) {
             let Some(snapshot) = clock.snapshot() else { return false };
             later.clocks.push(snapshot);
         }
         (later.start, later.end) = (later.start.min(start), later.end.max(end));
-        later.reads.push((later.clocks.len() as u32 - 1, read));
+        let (touch, bytes, offsets) = (group.touch, group.bytes.into(), offsets());
+        later.reads.push((later.clocks.len() as u32 - 1, Read { number, touch, offsets, mask, bytes }));
         if later.reads.len() >= MOST {
             self.settle();
         }

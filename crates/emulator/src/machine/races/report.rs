@@ -106,7 +106,12 @@ impl Core<'_> {
         (old_lane, lane): (u32, u32),
     ) -> String {
         if touch.constant || old.touch.constant {
-            return "memory that a kernel reads through `.nc` must not change while it runs".into();
+            return match self.upstream == Some(party_of(old.block)) {
+                true => "memory that a kernel reads through `.nc` must not change from its start on, and this launch starts \
+                         before the one before is over, whatever it waits for"
+                    .into(),
+                false => "memory that a kernel reads through `.nc` must not change while it runs".into(),
+            };
         }
         let clock = peers.races.as_ref().and_then(|r| r.warps.get(warp as usize));
         let knows_of_start = clock.is_some_and(|clock| clock.knows_of_start(old, old_lane, lane));

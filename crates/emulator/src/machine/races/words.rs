@@ -4,15 +4,14 @@
 
 use super::access::{Deed, Race, add};
 use super::block::BlockRaces;
-use super::later::Read;
 use super::order::Judge;
 use crate::lanes::{FULL, LANES, Raw, spread};
 use crate::machine::block::Common;
 use crate::machine::core::Core;
 use crate::machine::peers::Peers;
 use crate::machine::span::Span;
-use crate::memory::{GLOBAL_BASE, Group, LaneWords, PAGE, SHARED_BASE, Shadow, Stretch};
-use crate::program::Space;
+use crate::memory::{GLOBAL_BASE, Group, LaneWords, PAGE, SHARED_BASE, Shadow, Stretch, Touch};
+use crate::program::{Access, Space};
 
 /// An access of whole words, by each lane or by all in a row, within 16 MiB.
 pub(crate) struct Words {
@@ -120,13 +119,9 @@ impl Core<'_> {
         if !d.touch.writes
             && d.touch.strong.is_none()
             && d.bytes.is_multiple_of(4)
-            && !history.shadow.was_written(start, end)
+            && history.read_later(group, (start, end), d.mask, || w.from(0))
         {
-            let number = history.shadow.group(group);
-            let (touch, offsets, mask, bytes) = (d.touch, w.from(0), d.mask, d.bytes);
-            if history.read_later(d.warp, Read { number, touch, offsets, mask, bytes }, (start, end)) {
-                return true;
-            }
+            return true;
         }
         history.settle_within(start, end);
         let BlockRaces { warps, shadow, .. } = history;
@@ -135,6 +130,32 @@ impl Core<'_> {
         let number = shadow.group(group);
         w.touch(shadow, number, d, 0, &judge, races);
         true
+    }
+
+    /// Notes a load of whole words from the block's own shared memory where no more is to do than to keep it for later;
+    /// false where more is.
+    #[inline]
+    pub(crate) fn note_shared_load(
+        &self,
+        peers: &mut Peers,
+        a: &Access,
+        (warp, mask, pc): (u32, u32, u32),
+        span: &Span,
+    ) -> bool {
+        let bytes = u32::from(a.width) * u32::from(a.count);
+        let end = span.greatest.saturating_add(bytes.into());
+        let plain = a.space == Space::Shared && !a.strong && span.regular && bytes.is_multiple_of(4);
+        if !plain || span.least < SHARED_BASE.into() || end > peers.shared.len() as u64 {
+            return false;
+        }
+        let block: &mut Common = peers;
+        let Some(history) = block.races.as_deref_mut() else { return false };
+        let Some(clock) = history.warps.get(warp as usize) else { return false };
+        let touch = Touch { writes: false, strong: None, constant: a.constant, asynchronous: false };
+        let (block, tick, warp, bytes) = (clock.block, clock.tick, warp as u16, bytes as u8);
+        let group = Group { block, warp, warps: 1, bytes, tick, pc, touch, lands: false, value: 0 };
+        let offsets = || span.offsets.map(|offset| (span.base as u32).wrapping_add(offset));
+        history.read_later(group, (span.least as u32, end as u32), mask, offsets)
     }
 
     /// Notes an access to one page of global memory; false when it is none, or not all of it is.

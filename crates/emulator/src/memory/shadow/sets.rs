@@ -68,11 +68,11 @@ impl Shadow {
         let set = if known.key == Some(key) {
             known.set
         } else {
-            let set = match self.unions.get(&key) {
-                Some(set) => *set,
+            let (set, exact) = match self.unions.get(&key) {
+                Some(set) => (*set, true),
                 None => self.new_union(cell, key, (lane, lanes), judge),
             };
-            (known.key, known.set) = (Some(key), set);
+            (known.key, known.set, known.exact) = (Some(key), set, exact);
             set
         };
         match set {
@@ -82,6 +82,7 @@ impl Shadow {
         }
     }
 
+    /// The set, and whether it is the one for the key wherever that comes.
     #[cold]
     fn new_union(
         &mut self,
@@ -89,13 +90,13 @@ impl Shadow {
         key: (Cell, u32, u32),
         (lane, lanes): (u32, u32),
         judge: &mut impl FnMut(&Group, u32, u32) -> Order,
-    ) -> u32 {
+    ) -> (u32, bool) {
         let (_, number, delta) = key;
         let mut there = false;
         self.members(cell, |member, relative| there |= member == number && relative >> delta & 1 == 1);
         if there {
             self.unions.insert(key, u32::MAX);
-            return u32::MAX;
+            return (u32::MAX, true);
         }
         let mut members: Vec<(u32, u32)> = vec![];
         let mut exact = true;
@@ -146,6 +147,6 @@ impl Shadow {
         if exact {
             self.unions.insert(key, set);
         }
-        set
+        (set, exact)
     }
 }

@@ -1,0 +1,340 @@
+//! How fast plans of kernels over rows are on a card, beside a copy of as many bytes:
+//! `cargo bench -p warpsmith-kernels --bench rows -- [OPERATOR,…] [DTYPE,…] [ROWSxDIM,…]`. Random data, cold cache, medians.
+//!
+//! The first plan of each cell is the one that a call takes; the others, fastest first, are what the model's choice is to be
+//! judged by.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints")]
+
+use warpsmith_dsl::{Kernel, RowGroup, Tv};
+use warpsmith_kernels::compare::encode;
+use warpsmith_kernels::cross_entropy::{CrossEntropy, CrossEntropyArgs, Separate};
+use warpsmith_kernels::norm::{Kind, Norm, NormArgs, NormBackward, NormBackwardArgs};
+use warpsmith_kernels::random::Random;
+use warpsmith_kernels::rms_norm::{RmsNorm, RmsNormArgs};
+use warpsmith_kernels::rows::{Ringed, RowPlan};
+use warpsmith_kernels::softmax::{Softmax, SoftmaxArgs, SoftmaxBackward, SoftmaxBackwardArgs};
+use warpsmith_runtime::bench::{Settings, copy_time, measure};
+use warpsmith_runtime::{Bound, Device, Jit, LaunchError, Tensor};
+use warpsmith_types::{Chip, DType};
+
+const OPERATORS: [&str; 7] =
+    ["rms_norm", "rms_residual", "layer_norm", "softmax", "softmax_backward", "cross_entropy", "rms_backward"];
+const SHAPES: [[usize; 2]; 11] = [
+    [32768, 256],
+    [32768, 512],
+    [32768, 1024],
+    [32768, 2048],
+    [32768, 4096],
+    [32768, 8192],
+    [32768, 16384],
+    [32768, 32768],
+    [16384, 65536],
+    [8192, 131_072],
+    [4096, 262_144],
+];
+const SETTINGS: Settings = Settings { warm_up: 1, repetitions: 7, cold: true, graph: false };
+
+fn main() {
+    let device = match Device::cuda(0) {
+        Ok(device) => device,
+        Err(e) => return println!("nothing to measure: {e}"),
+    };
+    let mut args = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
+    let mut list = || args.next().map(|a| a.split(',').map(str::to_string).collect::<Vec<_>>());
+    let operators = list().unwrap_or_else(|| OPERATORS.map(String::from).to_vec());
+    let dtypes = list().unwrap_or_else(|| vec!["bf16".into(), "f32".into()]);
+    let shapes = list().map(|l| {
+        l.iter().map(|s| s.split('x').map(|n| n.parse().expect("a number")).collect::<Vec<usize>>()).collect()
+    });
+    let shapes: Vec<Vec<usize>> = shapes.unwrap_or_else(|| SHAPES.map(|s| s.to_vec()).to_vec());
+    for dtype in dtypes {
+        let dtype: DType = dtype.parse().expect("a dtype");
+        for shape in &shapes {
+            let data = Data::new(&device, dtype, shape[0], shape[1]);
+            for operator in &operators {
+                cell(&device, operator, data.as_ref().expect("memory for the tensors"));
+            }
+        }
+    }
+}
+
+struct Data {
+    rows: usize,
+    dim: usize,
+    dtype: DType,
+    /// Four of (rows, dim).
+    x: [Tensor; 4],
+    weight: Tensor,
+    rstd: Tensor,
+    target: Tensor,
+    loss: Tensor,
+}
+
+impl Data {
+    fn new(device: &Device, dtype: DType, rows: usize, dim: usize) -> Result<Data, warpsmith_runtime::Error> {
+        let some = encode(dtype, &Random::new(1).normals(1 << 22, 1.0));
+        let make = |name| -> Result<Tensor, warpsmith_runtime::Error> {
+            let t = Tensor::new(device, name, dtype, &[rows, dim])?;
+            let bytes = t.buffer().len();
+            for at in (0..bytes).step_by(some.len()) {
+                t.buffer().upload_at(at, &some[..some.len().min(bytes - at)])?;
+            }
+            Ok(t)
+        };
+        let x = [make("x")?, make("y")?, make("z")?, make("w")?];
+        let f32s = |n: usize, seed| encode(DType::F32, &Random::new(seed).normals(n, 1.0));
+        let target: Vec<u8> = (0..rows).flat_map(|r| ((r * 7919 % dim) as i64).to_le_bytes()).collect();
+        Ok(Data {
+            rows,
+            dim,
+            dtype,
+            x,
+            weight: Tensor::from_bytes(device, "weight", DType::F32, &[dim], &f32s(dim, 2))?,
+            rstd: Tensor::from_bytes(device, "rstd", DType::F32, &[rows, 1, 1], &f32s(rows, 3))?,
+            target: Tensor::from_bytes(device, "target", DType::I64, &[rows, 1], &target)?,
+            loss: Tensor::new(device, "loss", DType::F32, &[rows, 1])?,
+        })
+    }
+
+    /// How many row tensors an operator moves, and how many it holds.
+    fn tensors(operator: &str) -> (usize, usize) {
+        match operator {
+            "cross_entropy" => (1, 1),
+            "rms_residual" => (4, 1),
+            "softmax_backward" | "rms_backward" => (3, 2),
+            _ => (2, 1),
+        }
+    }
+
+    fn bind(&self, device: &Device, operator: &str, rows: &RowPlan) -> Result<Bound, LaunchError> {
+        let (rows, dim, dtype) = (rows.clone(), self.dim, self.dtype);
+        let [x, y, z, w] = [0, 1, 2, 3].map(|i| self.x[i].arg().clone());
+        let three = |i: usize| {
+            let mut t = self.x[i].arg().clone();
+            (t.shape, t.strides) = (vec![self.rows, 1, dim], vec![dim, dim, 1]);
+            t
+        };
+        let weight = self.weight.arg();
+        let mut heads = weight.clone();
+        (heads.shape, heads.strides) = (vec![1, dim], vec![0, 1]);
+        fn bind<K: Kernel>(
+            kernel: K,
+            args: &<K::Args as warpsmith_dsl::Params>::Host<'_>,
+            device: &Device,
+        ) -> Result<Bound, LaunchError> {
+            Jit::new(kernel).bind(args, device)
+        }
+        match operator {
+            "rms_norm" => {
+                let kernel = RmsNorm { input: dtype, output: dtype, weight: Some(DType::F32), dim, rows };
+                bind(kernel, &RmsNormArgs { x: &x, weight: Some(weight), y: &mut y.clone(), eps: 1e-6 }, device)
+            }
+            "rms_residual" | "layer_norm" => {
+                let [x, mut y, z, mut w] = [0, 1, 2, 3].map(three);
+                let layer = operator == "layer_norm";
+                let kernel = Norm { kind: if layer { Kind::Layer } else { Kind::Rms }, rows };
+                let args = NormArgs {
+                    x: &x,
+                    residual: (!layer).then_some(&z),
+                    weight: Some(&heads),
+                    bias: layer.then_some(&heads),
+                    y: &mut y,
+                    residual_out: if layer { None } else { Some(&mut w) },
+                    rstd: None,
+                    mean: None,
+                    eps: 1e-6,
+                    weight_offset: None,
+                };
+                bind(kernel, &args, device)
+            }
+            "softmax" => {
+                let kernel = Softmax { input: dtype, output: dtype, dim, rows };
+                bind(kernel, &SoftmaxArgs { x: &x, y: &mut y.clone() }, device)
+            }
+            "softmax_backward" => {
+                bind(SoftmaxBackward { rows }, &SoftmaxBackwardArgs { dy: &x, y: &z, dx: &mut w.clone() }, device)
+            }
+            "cross_entropy" => {
+                let args = CrossEntropyArgs {
+                    x: &x,
+                    target: self.target.arg(),
+                    target_logit: None,
+                    weight: None,
+                    loss: &mut self.loss.arg().clone(),
+                    lse: None,
+                    dx: None,
+                    ignore_index: -100,
+                    smoothing: None,
+                    z_loss: None,
+                };
+                bind(CrossEntropy { separate: Separate::No, rows }, &args, device)
+            }
+            _ => {
+                let [x, dy, _, mut dx] = [0, 1, 2, 3].map(three);
+                let args = NormBackwardArgs {
+                    x: &x,
+                    dy: &dy,
+                    weight: Some(&heads),
+                    rstd: self.rstd.arg(),
+                    mean: None,
+                    dresidual_out: None,
+                    dx: &mut dx,
+                    dresidual: None,
+                    dweight: None,
+                    dbias: None,
+                    weight_offset: None,
+                };
+                bind(NormBackward { kind: Kind::Rms, rows }, &args, device)
+            }
+        }
+    }
+}
+
+/// Times all plans of an operator for one shape.
+fn cell(device: &Device, operator: &str, data: &Data) {
+    let (moved, held) = Data::tensors(operator);
+    let inputs = if operator == "cross_entropy" { 1 } else { moved / 2 + moved % 2 };
+    let weights = operator.starts_with("rms") || operator == "layer_norm";
+    let bytes = (moved * data.rows * data.dim * data.dtype.bytes()) as u64;
+    let copy = copy_time(device, bytes, &SETTINGS).expect("a card that measures").median().as_secs_f64() * 1e6;
+    let vector = 16 / data.dtype.bytes();
+    let mut times = vec![];
+    let plans =
+        plans(data.dim, vector, held, inputs * data.dtype.bytes(), weights, operator == "cross_entropy", device.chip());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    // Compiled side by side: it takes longer than running.
+    let bound: Vec<_> = std::thread::scope(|scope| {
+        let compile = |first: usize| {
+            let plans = &plans;
+            move || {
+                let mine = plans.iter().enumerate().skip(first).step_by(workers);
+                mine.map(|(i, plan)| (i, data.bind(device, operator, plan))).collect::<Vec<_>>()
+            }
+        };
+        let all: Vec<_> = (0..workers).map(|first| scope.spawn(compile(first))).collect();
+        all.into_iter().flat_map(|worker| worker.join().expect("a compiler that does not panic")).collect()
+    });
+    for (i, bound) in bound {
+        let plan = plans[i].clone();
+        let bound = match bound {
+            Ok(bound) => bound,
+            Err(e) => {
+                println!("  {plan}: {e}");
+                continue;
+            }
+        };
+        let registers = bound.loaded().and_then(|l| l.function.report().registers).unwrap_or(0);
+        let time = measure(device, &SETTINGS, |s| {
+            bound.launch(s).expect("a launch that the device takes");
+            Ok(())
+        });
+        match time {
+            Ok(t) => times.push((t.median().as_secs_f64() * 1e6, i, plan, registers)),
+            Err(e) => println!("  {plan}: {e}"),
+        }
+    }
+    println!("{operator} {} {} x {}: copy {copy:.1} us", data.dtype, data.rows, data.dim);
+    times.sort_by(|a, b| (a.1 != 0, a.0).partial_cmp(&(b.1 != 0, b.0)).expect("numbers"));
+    for (us, i, plan, registers) in times.into_iter().take(14) {
+        let chosen = if i == 0 { "*" } else { " " };
+        println!("  {chosen} {us:8.1} us {:5.3} of copy, {registers:3} registers, {plan}", copy / us);
+    }
+}
+
+/// The plan that a call takes, and others.
+fn plans(
+    dim: usize,
+    vector: usize,
+    held: usize,
+    bytes: usize,
+    weights: bool,
+    reads_once: bool,
+    chip: &Chip,
+) -> Vec<RowPlan> {
+    let chosen = RowPlan::in_block(dim, vector, held).or_else(|| RowPlan::in_cluster(dim, vector, held, 256, chip));
+    let mut all: Vec<RowPlan> = chosen.into_iter().collect();
+    for cluster in [1, 2, 4, 8] {
+        let runs = dim.div_ceil(vector * cluster);
+        for threads_per_row in (2..=10).map(|i| 1usize << i) {
+            let vectors = runs.div_ceil(threads_per_row);
+            let values = vectors * vector * held;
+            let few = threads_per_row < 32 && vectors > 8;
+            let blocks_of = if threads_per_row == 1024 { 64 } else { 128 };
+            let idle = threads_per_row > runs;
+            if values > blocks_of || few || idle || (cluster > 1 && (threads_per_row < 128 || dim < 8192)) {
+                continue;
+            }
+            for block in [128usize, 256] {
+                let rows = (block / threads_per_row).max(1);
+                if block == 256 && rows == 1 {
+                    continue;
+                }
+                let Ok(tv) = Tv::rows(rows, threads_per_row, vector, vectors) else { continue };
+                let group = RowGroup { rows, threads_per_row };
+                all.push(RowPlan { group, tv, dim, cluster, holds: true, tensors: held, ring: None });
+            }
+        }
+    }
+    if std::env::var("RINGS").is_ok_and(|r| r == "no") {
+        return all;
+    }
+    for threads in (1..=10).map(|i| 1usize << i) {
+        for cluster in [1, 2, 4, 8] {
+            if threads < 32 && dim.div_ceil(vector * threads) > 8 || (cluster > 1 && (threads < 128 || dim < 16384)) {
+                continue;
+            }
+            if threads > dim.div_ceil(vector * cluster) {
+                continue;
+            }
+            for resident in [1, 2, 3, 4, 5, 6, 8, 12, 16] {
+                for (holds, keeps) in [(true, true), (true, false), (false, true), (false, false)] {
+                    for stages in [1, 2, 3, 4, 8] {
+                        if keeps && (!weights || stages == 1) || (stages == 1 && resident > 1 && threads < 32) {
+                            continue;
+                        }
+                        if dim < 4096 && stages != 1 && stages != 8 {
+                            continue;
+                        }
+                        let ring = Ringed { threads, cluster, bytes, holds, keeps, resident, stages };
+                        let Some(plan) = RowPlan::ringed(dim, vector, held, ring, chip) else { continue };
+                        if plan.ring.is_some_and(|r| r.stages != stages) {
+                            continue;
+                        }
+                        // Enough under way, and not too few threads.
+                        let under_way = plan.ring.map_or(0, |r| r.stages * r.groups * resident)
+                            * plan.rows()
+                            * plan.tile()[1].min(dim)
+                            * bytes;
+                        let warps = plan.threads() * resident / 32;
+                        if under_way >= 40 << 10 && warps >= 8 {
+                            all.push(plan);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    if reads_once {
+        for threads in [128, 256, 512, 1024] {
+            for vectors in [2, 4, 8] {
+                for cluster in [1, 2, 4] {
+                    if threads * vectors * vector * cluster > dim {
+                        continue;
+                    }
+                    let Ok(tv) = Tv::rows(1, threads, vector, vectors) else { continue };
+                    let group = RowGroup { rows: 1, threads_per_row: threads };
+                    all.push(RowPlan { group, tv, dim, cluster, holds: false, tensors: held, ring: None });
+                }
+            }
+        }
+    }
+    let mut seen = vec![];
+    all.retain(|p| {
+        !seen.contains(p) && {
+            seen.push(p.clone());
+            true
+        }
+    });
+    all
+}

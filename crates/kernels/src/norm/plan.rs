@@ -1,0 +1,77 @@
+//! How rows that are normalised are read.
+
+use crate::gate::{Implementation, Operator, Refusal};
+use crate::rows::{Form, Room, RowPlan, form};
+use warpsmith_dsl::TensorArg;
+use warpsmith_types::Chip;
+
+/// What a plan is chosen by.
+pub(crate) struct Call<'a> {
+    /// What is read or written by rows, the widest dtype among them deciding an access; inputs first.
+    pub(crate) rows: Vec<&'a TensorArg>,
+    /// How many of them are read.
+    pub(crate) inputs: usize,
+    /// Whether there is a weight.
+    pub(crate) weight: bool,
+    /// Whether that is all: such bodies do with few registers.
+    pub(crate) plain: bool,
+}
+
+/// The ways.
+pub(crate) struct Ways;
+
+impl Operator for Ways {
+    type Arguments<'a> = Call<'a>;
+    type Plan = RowPlan;
+    const SPECIALISED: &'static [Implementation<Ways>] = &[
+        Implementation {
+            name: "registers",
+            what: "a block reads its rows once and holds them in registers",
+            supports: |call, chip| call.by(Form::Block, chip),
+        },
+        Implementation {
+            name: "ring",
+            what: "clusters go over rows that come ahead into shared memory, and keep the weight in registers",
+            supports: |call, chip| {
+                let dim = call.rows.first().map_or(0, |x| x.dim(x.shape.len().saturating_sub(1)));
+                if !call.weight || !call.plain || dim <= RINGED {
+                    return Err(Refusal::Short { argument: "x", least: RINGED + 1, got: dim });
+                }
+                call.by(Form::Ring, chip)
+            },
+        },
+        Implementation {
+            name: "staged",
+            what: "the blocks of a row copy it into shared memory once, and read it there",
+            supports: |call, chip| call.by(Form::Staged, chip),
+        },
+        Implementation {
+            name: "cluster",
+            what: "the blocks of a cluster read a row once and hold it in registers",
+            supports: |call, chip| call.by(Form::Cluster, chip),
+        },
+    ];
+    const GENERAL: Implementation<Ways> = Implementation {
+        name: "twice",
+        what: "rows are read for each reduction, and for the output",
+        supports: |call, chip| call.by(Form::Streamed, chip),
+    };
+}
+
+/// The longest row whose weight is read from the level-two cache for each row.
+const RINGED: usize = 131_072;
+
+impl Call<'_> {
+    fn by(&self, way: Form, chip: &Chip) -> Result<RowPlan, Refusal> {
+        let room = Room {
+            tensors: 1,
+            threads: if self.plain { 1024 } else { 512 },
+            inputs: self.inputs,
+            accesses: [2, 4],
+            held: 16 << 10,
+            staging: if self.inputs == 1 { 128 } else { 256 },
+            cluster: if self.plain { 1024 } else { 256 },
+        };
+        form(way, &self.rows, room, chip)
+    }
+}
