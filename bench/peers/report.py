@@ -44,7 +44,7 @@ def _line(row):
         if f"vs_{name}" in row:
             low, high = row[f"vs_{name}_q1"], row[f"vs_{name}_q3"]
             text += f"  {name}/this {row[f'vs_{name}']:.3f} [{low:.3f}, {high:.3f}]"
-    if row.get("right") == "no":
+    if row.get("right") == "no" and "error" in row:
         text += f"  WRONG by {row['error']}"
     return text + (f"  {row['note']}" if row.get("note") else "")
 

@@ -13,7 +13,7 @@ def examples(device):
     x, residual = (torch.randn(4, 3, 64, device=device) for _ in range(2))
     weight, bias = (torch.randn(64, device=device) for _ in range(2))
     flat, target = x.reshape(12, 64), torch.randint(0, 64, (12,), device=device)
-    rstd, mean = torch.rand(4, 3, device=device), torch.randn(4, 3, device=device)
+    rstd = torch.rand(4, 3, device=device)
     loss = (flat, target, None, torch.randn(12, device=device), torch.randn(12, device=device))
     back = ("rms", x, weight, residual, rstd, None, None, 0.0, torch.float32)
     return {
