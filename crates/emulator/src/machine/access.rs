@@ -103,14 +103,16 @@ impl Warp {
         }
         for (e, register) in registers(core, a).iter().enumerate() {
             let value = core.parameters.get(address as usize + e * width, width);
+            if width == 8 {
+                *u64::plane_mut(&mut self.registers, *register as u16) = [value; LANES];
+                continue;
+            }
             let narrow = extend(value as u32, width as u32, a.signed);
-            match (width, a.wide) {
-                (8, _) => *u64::plane_mut(&mut self.registers, *register as u16) = [value; LANES],
-                (_, true) => {
-                    let value = if a.signed { narrow as i32 as i64 as u64 } else { narrow.into() };
-                    *u64::plane_mut(&mut self.registers, *register as u16) = [value; LANES];
-                }
-                (_, false) => *u32::plane_mut(&mut self.registers, *register as u16) = [narrow; LANES],
+            if a.wide {
+                let value = if a.signed { narrow as i32 as i64 as u64 } else { narrow.into() };
+                *u64::plane_mut(&mut self.registers, *register as u16) = [value; LANES];
+            } else {
+                *u32::plane_mut(&mut self.registers, *register as u16) = [narrow; LANES];
             }
         }
         true
