@@ -4,7 +4,7 @@ use super::float::{mode_bits, rounding_of};
 use super::packed::packed_format;
 use super::{Decoder, Result};
 use crate::arithmetic::approximate::tf32;
-use crate::arithmetic::float::{Float, NAN, canonical};
+use crate::arithmetic::float::{Float, canonical};
 use crate::arithmetic::integer::Int;
 use crate::arithmetic::rounding::{Format, Rounding};
 use crate::lanes::{BF16, Compute, F16, Value, map1};
@@ -184,7 +184,8 @@ fn float_from_float<S: Float + Value>(to: Type, aux: u16) -> Option<Compute> {
             let aux = f.aux;
             map1::<f64, S>(r, f, m, |a| {
                 let x = prepare(aux, a);
-                if aux & FTZ != 0 && x.is_nan() { NAN.into() } else { x }
+                // The canonical NaN of f32, on bits: the compiler may turn a NaN that it widens itself into another.
+                f64::from_bits(if aux & FTZ != 0 && x.is_nan() { 0x7fff_ffff_e000_0000 } else { x.to_bits() })
             });
         },
         Type::F32 if aux & !FTZ == 0 => |r, f, m| {
