@@ -45,6 +45,21 @@ def _per_head(weight, bias):
     return (weight is not None and weight.dim() == 2) or (bias is not None and bias.dim() == 2)
 
 
+_rms_norm_fwd, _softmax_fwd, _empty_like = _native.rms_norm_fwd, _native.softmax_fwd, torch.empty_like
+
+
+def rms_norm_rows(x, weight, eps, weight_offset):
+    """RMS norm of what `is_rows` takes, with nothing else: what a call costs the host is most of what it costs."""
+    out = _empty_like(x)
+    _rms_norm_fwd(x, weight, None, None, out, None, None, eps, weight_offset, stream(x))
+    return out
+
+
+def is_rows(x, weight):
+    """Whether these are dense rows, and one weight for all of them or none."""
+    return x.dim() == 2 and x.is_contiguous() and (weight is None or weight.dim() == 1)
+
+
 def norm_forward(
     kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, keep_residual, statistics
 ):
@@ -105,9 +120,13 @@ def norm_backward(
 
 def softmax_forward(x):
     """Softmax over the last dimension."""
+    if x.dim() == 2 and x.is_contiguous():
+        out = _empty_like(x)
+        _softmax_fwd(x, out, stream(x))
+        return out
     rows = _flat(x, False)
     out = _like(rows)
-    _native.softmax_fwd(rows, out, stream(rows))
+    _softmax_fwd(rows, out, stream(rows))
     return out if x.dim() == 2 else out.view(x.shape)
 
 

@@ -14,6 +14,8 @@ _library = Library("warpsmith", "DEF")
 ops = torch.ops.warpsmith
 Tensor = torch.Tensor
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+_is_rows, _rms_norm_rows = _launch.is_rows, _launch.rms_norm_rows
+_grad = torch.is_grad_enabled
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _transform = torch._C._functorch.peek_interpreter_stack
 
@@ -164,7 +166,7 @@ class Norm(torch.autograd.Function):
 
 def requires_grad(*tensors):
     """Whether a gradient of any of them is wanted."""
-    if torch.is_grad_enabled():
+    if _grad():
         for t in tensors:
             if t is not None and t.requires_grad:
                 return True
@@ -172,9 +174,12 @@ def requires_grad(*tensors):
 
 
 def _norm_operators(kind, name, eps):
+    rms = kind == "rms"
     options = f"float eps={eps}, float weight_offset=0.0, ScalarType? out_dtype=None"
 
     def plain(x, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None):
+        if rms and bias is None and out_dtype is None and _is_rows(x, weight):
+            return _rms_norm_rows(x, weight, eps, weight_offset)
         return _launch.norm_forward(kind, x, weight, bias, None, eps, weight_offset, out_dtype, None, False, False)[0]
 
     def plain_fake(x, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None):

@@ -67,6 +67,11 @@ def rms_norm(
 
     Raises `warpsmith.ArgumentError`, a `ValueError` that names the argument that is not right.
     """
+    # Most calls, and the host's time is most of what short ones cost.
+    plain = bias is None and residual is None and out_dtype is None and not prenorm
+    if plain and not torch.compiler.is_compiling() and is_plain(x) and not requires_grad(x, weight):
+        if _launch.is_rows(x, weight):
+            return _launch.rms_norm_rows(x, weight, eps, weight_offset)
     return _norm("rms", x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm)
 
 

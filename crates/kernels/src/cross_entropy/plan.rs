@@ -8,8 +8,16 @@ use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
 
 /// What the body needs.
-const ROOM: Room =
-    Room { tensors: 1, threads: 512, inputs: 1, accesses: [4, 4], held: 16 << 10, staging: 128, cluster: 256 };
+const ROOM: Room = Room {
+    tensors: 1,
+    threads: 512,
+    inputs: 1,
+    accesses: [4, 4],
+    held: 16 << 10,
+    staging: 128,
+    blocks: 1,
+    cluster: 256,
+};
 
 struct Ways;
 

@@ -242,8 +242,16 @@ impl NormBackward {
 }
 
 /// What the body needs.
-const ROOM: Room =
-    Room { tensors: 2, threads: 512, inputs: 2, accesses: [2, 4], held: 16 << 10, staging: 256, cluster: 256 };
+const ROOM: Room = Room {
+    tensors: 2,
+    threads: 512,
+    inputs: 2,
+    accesses: [2, 4],
+    held: 16 << 10,
+    staging: 256,
+    blocks: 1,
+    cluster: 256,
+};
 
 struct Ways;
 

@@ -70,6 +70,7 @@ impl Call<'_> {
             accesses: [2, 4],
             held: 16 << 10,
             staging: if self.inputs == 1 { 128 } else { 256 },
+            blocks: 2,
             cluster: if self.plain { 1024 } else { 256 },
         };
         form(way, &self.rows, room, chip)

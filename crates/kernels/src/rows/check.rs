@@ -107,6 +107,8 @@ pub(crate) struct Room {
     pub(crate) held: usize,
     /// Threads to a block that stages rows, at least.
     pub(crate) staging: usize,
+    /// Blocks that stage a row, at least, where there are clusters.
+    pub(crate) blocks: usize,
     /// Threads to a block of a cluster that holds a row, as long as clusters go as far.
     pub(crate) cluster: usize,
 }
@@ -130,7 +132,10 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
         }
         Form::Staged => {
             let inputs = room.inputs * widest;
-            (RowPlan::staged(dim, vector, inputs, room.staging, tensors, chip), chip.shared_per_block as usize / inputs)
+            (
+                RowPlan::staged(dim, vector, inputs, [room.staging, room.blocks], tensors, chip),
+                chip.shared_per_block as usize / inputs,
+            )
         }
         Form::Ring => {
             let bytes = room.inputs * widest;

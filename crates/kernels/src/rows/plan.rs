@@ -248,19 +248,19 @@ impl RowPlan {
         (fits && no_block_is_empty && dim.is_multiple_of(vector)).then_some(RowPlan { ring: Some(ring), ..plan })
     }
 
-    /// For rows that are copied into shared memory by blocks of at least so many `threads`, each row's inputs once: `bytes`
+    /// For rows that are copied into shared memory, by at least so many `blocks` of so many `threads`, each row's inputs once: `bytes`
     /// are those of an element of all of them. Registers are then free for other rows' blocks. `None` where shared memory
     /// does not hold a row, or an access is too narrow for `cp.async`.
     pub fn staged(
         dim: usize,
         vector: usize,
         bytes: usize,
-        threads: usize,
+        [threads, blocks]: [usize; 2],
         tensors: usize,
         chip: &Chip,
     ) -> Option<RowPlan> {
         let row = dim * bytes;
-        let cluster = row.div_ceil(STAGED).next_power_of_two().min(chip.cluster as usize);
+        let cluster = row.div_ceil(STAGED).next_power_of_two().max(blocks).min(chip.cluster as usize);
         let most = chip.threads_per_block as usize;
         let threads = (0..).map(|i| threads << i).take_while(|t| *t <= most);
         let mut threads = threads.filter(|t| dim.div_ceil(cluster * t * vector) * vector * bytes <= MOST_STAGED);

@@ -174,7 +174,12 @@ impl<'p> Ring<'p> {
                 let _ = body(first, first, here);
             };
             // The last block may have groups without a tile.
-            return if self.plan.groups() == 1 { body() } else { drop(when_uniform(first.lt(end), body)) };
+            if self.plan.groups() == 1 {
+                body();
+            } else {
+                when_uniform(first.lt(end), body);
+            }
+            return;
         }
         let stage = var(U32::from(0));
         for tile in range(first, end).step(step) {

@@ -11,8 +11,16 @@ use warpsmith_types::Chip;
 struct Ways;
 
 /// What the body needs.
-const ROOM: Room =
-    Room { tensors: 1, threads: 1024, inputs: 1, accesses: [2, 8], held: 32 << 10, staging: 256, cluster: 1024 };
+const ROOM: Room = Room {
+    tensors: 1,
+    threads: 1024,
+    inputs: 1,
+    accesses: [2, 8],
+    held: 32 << 10,
+    staging: 256,
+    blocks: 1,
+    cluster: 1024,
+};
 
 impl Operator for Ways {
     type Arguments<'a> = [&'a TensorArg; 2];

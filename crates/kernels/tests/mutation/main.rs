@@ -52,8 +52,8 @@ macro_rules! kernels {
     )*};
 }
 kernels! {
-    kernels softmax softmax_is_quiet [];
-    kernels rms_norm rms_norm_is_quiet [];
+    kernels softmax softmax_is_quiet expects(&["softmax 2 × 33000"]);
+    kernels rms_norm rms_norm_is_quiet expects(&["rms_norm 2 × 33000"]);
     rows clusters clusters_are_quiet expects(&[
         "softmax 2000 over 2 blocks",
         "softmax 3200 over 4 blocks",
