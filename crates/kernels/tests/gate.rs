@@ -76,7 +76,7 @@ fn taken(dim: usize, chip: &Chip) -> Vec<(&'static str, &'static str)> {
 fn every_operator_holds_short_rows_shares_longer_ones_and_reads_the_longest_twice() {
     for (dim, on_h200, on_a100) in [
         (1000, "registers", "registers"),
-        (65_536, "staged", "twice"),
+        (131_072, "staged", "twice"),
         (65_537, "cluster", "twice"),
         (1 << 20, "twice", "twice"),
     ] {
