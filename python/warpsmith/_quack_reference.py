@@ -32,7 +32,9 @@ def layernorm_ref(x: Tensor, w: Tensor, eps: float = 1e-6) -> Tensor:
 
 def layernorm_rstd_ref(x: Tensor, eps: float = 1e-6) -> Tensor:
     """1 / sqrt(variance + eps) of each row, f32."""
-    return (x.float().var(dim=-1, unbiased=False) + eps).rsqrt()
+    # In two passes: `var` takes one on a card, and loses digits where the mean is large.
+    centred = x.float() - x.float().mean(dim=-1, keepdim=True)
+    return (centred.square().mean(dim=-1) + eps).sqrt().reciprocal()
 
 
 def layernorm_mean_ref(x: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ impl Operator for Ways {
             name: "ring",
             what: "clusters go over rows that come ahead into shared memory, and keep the weight in registers",
             supports: |call, chip| {
-                let dim = call.rows.first().map_or(0, |x| x.dim(x.shape.len().saturating_sub(1)));
+                let dim = call.dim();
                 if !call.weight || !call.plain || dim <= RINGED {
                     return Err(Refusal::Short { argument: "x", least: RINGED + 1, got: dim });
                 }
@@ -43,7 +43,14 @@ impl Operator for Ways {
         Implementation {
             name: "staged",
             what: "the blocks of a row copy it into shared memory once, and read it there",
-            supports: |call, chip| call.by(Form::Staged, chip),
+            supports: |call, chip| {
+                // Two inputs of longer rows leave room for too few blocks.
+                let (dim, most) = (call.dim(), STAGED / call.inputs);
+                if call.inputs > 1 && dim > most {
+                    return Err(Refusal::RowLength { argument: "x", most, got: dim });
+                }
+                call.by(Form::Staged, chip)
+            },
         },
         Implementation {
             name: "cluster",
@@ -61,7 +68,14 @@ impl Operator for Ways {
 /// The longest row whose weight is read from the level-two cache for each row.
 const RINGED: usize = 131_072;
 
+/// The longest row that is staged where several tensors come by rows, in elements of all of them.
+const STAGED: usize = 131_072;
+
 impl Call<'_> {
+    fn dim(&self) -> usize {
+        self.rows.first().map_or(0, |x| x.dim(x.shape.len().saturating_sub(1)))
+    }
+
     fn by(&self, way: Form, chip: &Chip) -> Result<RowPlan, Refusal> {
         let room = Room {
             tensors: 1,
@@ -71,7 +85,11 @@ impl Call<'_> {
             held: 16 << 10,
             staging: if self.inputs == 1 { 128 } else { 256 },
             blocks: 2,
-            cluster: if self.plain { 1024 } else { 256 },
+            cluster: match self.inputs {
+                _ if self.plain => 1024,
+                1 => 256,
+                _ => 512,
+            },
         };
         form(way, &self.rows, room, chip)
     }
