@@ -161,11 +161,20 @@ fn every_length_class() {
     for (i, dim) in DIMS.into_iter().enumerate() {
         for layer in [false, true] {
             let input = DTYPES[i % 3];
-            // One with more rows than blocks.
-            let rows = if dim > 10_000 { 2 } else { 9 + 150 * usize::from(dim == 4100) };
+            let rows = if dim > 10_000 { 2 } else { 9 };
             check(&Case { layer, dtypes: [input; 3], rows, heads: 1, dim, per_head: false });
         }
     }
+}
+
+/// More rows than blocks: each sums over several, in a row's turn, a warp's or a cluster's.
+#[test]
+fn sums_over_many_rows() {
+    for (dtype, rows, dim) in [(DType::BF16, 40_000, 24), (DType::F32, 1300, 264), (DType::BF16, 300, 8200)] {
+        check(&Case { layer: dim == 264, dtypes: [dtype; 3], rows, heads: 1, dim, per_head: false });
+    }
+    // By clusters of two.
+    check(&Case { layer: false, dtypes: [DType::BF16; 3], rows: 240, heads: 1, dim: 9000, per_head: false });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Gradients of a normalisation.
 
-use super::columns::{self, FUSED, most_parts};
+use super::columns::{self, most_parts};
 use super::forward::statistic;
 use super::{Kind, view};
 use crate::act::{Act, TunedPlan, Tuner};
@@ -30,6 +30,23 @@ fn plan(rows: &Vec<&TensorArg>, dim: usize, chip: &Chip) -> Result<Arc<RowPlan>,
     let plan = Arc::new(choose::<Ways>(rows, chip)?);
     PLANS.write().unwrap_or_else(PoisonError::into_inner).insert(key, plan.clone());
     Ok(plan)
+}
+
+/// The plan of a call that sums over rows in the kernel that reads them; `None` where accesses are too narrow, or sums too
+/// many.
+fn summing(rows: &[&TensorArg], keeps: bool, chip: &Chip) -> Option<RowPlan> {
+    let x = rows.first()?;
+    let (dim, vector) = (x.dim(2), vector(rows));
+    let bytes = |most: fn(usize, usize) -> usize| rows.iter().map(|t| t.dtype.bytes()).reduce(most).unwrap_or(4);
+    if vector * bytes(usize::min) < 4 {
+        return None;
+    }
+    let most = most_parts(dim);
+    let parts = |blocks: usize, threads: usize| match blocks {
+        1 => (132 * (512 / threads).max(1)).min(most),
+        _ => columns::clusters(blocks, threads).min(most),
+    };
+    RowPlan::summing(dim, vector, 2 * bytes(usize::max), keeps, parts, chip)
 }
 
 /// Gradients of [`Forward`](super::Forward), whose `x` plus `residual` is `x` here. Shapes and dtypes as there.
@@ -129,7 +146,7 @@ impl Kernel for NormBackward {
     fn launch(&self, a: &NormBackwardArgs<'_>) -> Launch {
         let all = launch(&self.rows, [a.x.dim(0), a.x.dim(1)], &[a.weight]);
         let parts = a.dweight.as_ref().or(a.dbias.as_ref()).map(|t| t.dim(0));
-        parts.map_or(all, |blocks| Launch { grid: [blocks, a.x.dim(1), 1], ..all })
+        parts.map_or(all, |parts| Launch { grid: [parts * self.rows.cluster, a.x.dim(1), 1], ..all })
     }
 
     fn body(&self, a: NormBackwardParams) {
@@ -163,9 +180,10 @@ impl Kernel for NormBackward {
         });
         if let Some(sums) = sums {
             let (dweight, dbias) = sums.get();
+            let part: Dim = if p.cluster == 1 { block_idx().x.into() } else { (block_idx().x / p.cluster).into() };
             for (out, sum) in [(&a.dweight, dweight), (&a.dbias, dbias)] {
                 if let Some(out) = out {
-                    self.store_part(&rows, &out.slice(0, block_idx().x).slice(0, head), sum);
+                    self.store_part(&rows, &out.slice(0, part).slice(0, head), sum);
                 }
             }
         }
@@ -201,6 +219,10 @@ impl NormBackward {
         let (projection, shift) = (projection / dim, mean.map(|_| shift / dim));
         walk.each(|c| {
             let (g, normal) = both(c);
+            if !self.rows.is_streamed() {
+                let dy = held(c).0;
+                sum((dy * normal, dy));
+            }
             let mut d = g - normal * projection;
             if let Some(shift) = shift {
                 d = d - shift;
@@ -213,10 +235,6 @@ impl NormBackward {
                 c.store(out, d);
             }
         });
-        if self.rows.holds {
-            let (c, dy) = (walk.held(), held(walk.held()).0);
-            sum((dy * normal(c), dy));
-        }
     }
 
     /// Sums over the rows that a block has side by side, and stores it.
@@ -302,10 +320,11 @@ pub(crate) fn backward<A: Act>(kind: Kind, call: Backward<'_>, act: &A) -> Resul
     let sums = columns::Sums { x: &x, dy: &dy, rstd: &rstd, mean: mean.as_ref(), dweight, dbias };
     let rows: Vec<&TensorArg> =
         [Some(&x), Some(&dy), Some(&dx), dresidual_out.as_ref(), dresidual.as_ref()].into_iter().flatten().collect();
-    let plan = plan(&rows, x.dim(2), act.chip())?;
-    let fused = !sums.is_empty() && plan.holds && x.dim(2) <= FUSED;
+    let summing = (!sums.is_empty()).then(|| summing(&rows, sums.dbias.is_none(), act.chip())).flatten();
+    let fused = summing.is_some();
+    let plan = summing.map_or_else(|| plan(&rows, x.dim(2), act.chip()), |plan| Ok(Arc::new(plan)))?;
     let parts = match fused {
-        true => plan.blocks(x.dim(0)).clamp(1, most_parts(x.dim(2))),
+        true => (plan.blocks(x.dim(0)) / plan.cluster).max(1),
         false => columns::parts(x.dim(0)),
     };
     let mut room = match sums.is_empty() {

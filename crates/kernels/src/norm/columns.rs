@@ -10,19 +10,25 @@ use warpsmith_runtime::{Kernels, LaunchError, Plans};
 /// The most parts of the rows that this kernel sums: with 256 columns to a block this fills a chip from dim = 1024 on.
 const PARTS: usize = 64;
 
-/// Parts that there is room for, so that as many blocks are resident at once on a chip of 132 multiprocessors, where a
-/// block holds its rows and their gradients; the same on all chips, so that bits are.
+/// Parts that there is room for: as many blocks, or clusters, as run at once on a chip of 132 multiprocessors and keep sums
+/// in registers while they go over rows; the same on all chips, so that bits are.
 pub(super) fn most_parts(dim: usize) -> usize {
     match dim {
-        ..=2048 => 528,
-        2049..=4096 => 264,
-        4097..=FUSED => 132,
+        ..=4096 => 528,
+        4097..=8192 => 264,
+        8193..=16384 => 115,
         _ => PARTS,
     }
 }
 
-/// The longest row whose gradients a block holds beside it: 64 registers of sums and rows for each of 512 threads.
-pub(super) const FUSED: usize = 8192;
+/// The same of clusters of so many blocks, of 256 threads or more.
+pub(super) fn clusters(blocks: usize, threads: usize) -> usize {
+    // Some multiprocessors are left over in their groups.
+    132 * (512 / threads).max(1) * 7 / 8 / blocks
+}
+
+/// Threads across columns of [`ColumnSum`]'s blocks, and along parts.
+const SUMS: [usize; 2] = [32, 16];
 /// Rows that a block sums side by side.
 const SIDE: usize = 8;
 /// Threads across columns.
@@ -155,18 +161,25 @@ impl Kernel for ColumnSum {
     }
 
     fn launch(&self, a: &ColumnSumArgs<'_>) -> Launch {
-        Launch::grid_3d([self.dim.div_ceil(128), a.parts.dim(1), 1]).block(128).pdl()
+        Launch::grid_3d([self.dim.div_ceil(SUMS[0]), a.parts.dim(1), 1]).block(SUMS[0] * SUMS[1]).pdl()
     }
 
     fn body(&self, a: ColumnSumParams) {
-        let (column, head) = (block_idx().x * 128 + thread_idx().x, block_idx().y);
+        let [across, along] = SUMS;
+        let (lane, first, head) = (thread_idx().x % across, thread_idx().x / across, block_idx().y);
+        let column = block_idx().x * across + lane;
         wait_for_upstream();
+        let sum = var(0.0);
         when(column.lt(self.dim), || {
-            let sum = var(0.0);
-            for part in range(0, a.parts.dim(0)).unroll(8) {
+            for part in range(first, a.parts.dim(0)).step(along).unroll(8) {
                 sum.add(a.parts.at::<F32>((part, head, column)).load());
             }
-            let sum = sum.get();
+        });
+        let slots = Shared::<F32>::new("sums", across * along);
+        slots.set(thread_idx().x, sum.get());
+        sync_threads();
+        when(first.eq(0) & column.lt(self.dim), || {
+            let sum = (1..along).fold(slots.get(lane), |sum, row| sum + slots.get(lane + row * across));
             match self.output {
                 DType::BF16 => a.out.at::<BF16>((head, column)).store(sum.bf16()),
                 DType::F16 => a.out.at::<F16>((head, column)).store(sum.f16()),

@@ -82,6 +82,8 @@ const BLOCK: usize = 128;
 const FEW: [usize; 2] = [2, 2];
 /// Bytes of a row from which on a thread has more accesses.
 const LONG: usize = 8 << 10;
+/// Values of a thread that sums over rows.
+const SUMMED: usize = 32;
 /// Bytes of a row's inputs that a block stages where clusters go as far.
 const STAGED: usize = 32 << 10;
 /// Bytes that a thread of such a block has at most.
@@ -277,6 +279,35 @@ impl RowPlan {
         let resident = by_memory.min(by_registers).max(1);
         let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident, stages: 1 };
         RowPlan::ringed(dim, vector, tensors, ring, chip)
+    }
+
+    /// For rows that come through rings to blocks that sum over all of theirs, in registers: of a row of 32 values a thread,
+    /// so that 512 threads fit a multiprocessor, with what goes with every row if it is kept. `bytes` are those of an element
+    /// of all inputs. `parts(blocks, threads)` says how many blocks, or clusters of so many, sum.
+    pub(crate) fn summing(
+        dim: usize,
+        vector: usize,
+        bytes: usize,
+        keeps: bool,
+        parts: impl Fn(usize, usize) -> usize,
+        chip: &Chip,
+    ) -> Option<RowPlan> {
+        let threads = dim.div_ceil(SUMMED).next_power_of_two();
+        let cluster = threads.div_ceil(256).min(chip.cluster as usize).max(1);
+        let threads = threads / cluster;
+        let threads = if dim > 32 * SUMMED { threads.max(BLOCK) } else { threads };
+        let block = threads.max(BLOCK);
+        if block > MANY_THREADS {
+            return None;
+        }
+        let made = |resident: usize| {
+            let ring = Ringed { threads, cluster, bytes, holds: false, keeps, resident, stages: 4 };
+            RowPlan::ringed(dim, vector, 1, ring, chip)
+        };
+        let plan = (1..=(512 / block).max(1)).rev().find_map(made)?;
+        let blocks = parts(cluster, block) * cluster;
+        let ring = plan.ring.map(|ring| RingPlan { blocks, most_blocks: blocks, ..ring });
+        Some(RowPlan { ring, ..plan })
     }
 
     /// This plan, and those with other numbers of threads or blocks that may be faster for rows of `dim` elements: a
