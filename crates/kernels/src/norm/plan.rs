@@ -85,6 +85,7 @@ impl Call<'_> {
             held: 16 << 10,
             staging: if self.inputs == 1 { 128 } else { 256 },
             blocks: 2,
+            more: if self.plain { 0 } else { 16 },
             cluster: match self.inputs {
                 _ if self.plain => 1024,
                 1 => 256,

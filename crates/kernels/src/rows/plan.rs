@@ -248,29 +248,35 @@ impl RowPlan {
         (fits && no_block_is_empty && dim.is_multiple_of(vector)).then_some(RowPlan { ring: Some(ring), ..plan })
     }
 
-    /// For rows that are copied into shared memory, by at least so many `blocks` of so many `threads`, each row's inputs once: `bytes`
-    /// are those of an element of all of them. Registers are then free for other rows' blocks. `None` where shared memory
-    /// does not hold a row, or an access is too narrow for `cp.async`.
+    /// For rows that are copied into shared memory, by at least so many `blocks` of so many `threads`, each row's inputs once:
+    /// `bytes` are those of an element of all of them; the body holds `tensors`, and so many registers `more` than the
+    /// plainest. Registers are then free for other rows' blocks. `None` where shared memory does not hold a row, or an access
+    /// is too narrow for `cp.async`.
     pub fn staged(
         dim: usize,
         vector: usize,
         bytes: usize,
         [threads, blocks]: [usize; 2],
-        tensors: usize,
+        [tensors, more]: [usize; 2],
         chip: &Chip,
     ) -> Option<RowPlan> {
         let row = dim * bytes;
         let cluster = row.div_ceil(STAGED).next_power_of_two().max(blocks).min(chip.cluster as usize);
-        let most = chip.threads_per_block as usize;
-        let threads = (0..).map(|i| threads << i).take_while(|t| *t <= most);
-        let mut threads = threads.filter(|t| dim.div_ceil(cluster * t * vector) * vector * bytes <= MOST_STAGED);
+        let threads = (0..).map(|i| threads << i).take_while(|t| *t <= chip.threads_per_block as usize);
+        // Bodies that need more, and accesses of 32 bytes, which take more registers at once, spill with as much.
+        let wide = chip.target.number >= 100;
+        let most = if more > 0 || wide { MOST_STAGED / 2 } else { MOST_STAGED };
+        let mut threads = threads.filter(|t| dim.div_ceil(cluster * t * vector) * vector * bytes <= most);
         let threads = threads.next()?;
+        let many = dim.div_ceil(cluster * threads * vector) * vector * bytes > MOST_STAGED / 2;
         // What a thread needs without spilling, as measured.
-        let registers = match threads {
-            ..=128 => 96,
-            256 if tensors == 1 => 80,
+        let registers = match (threads, tensors, many) {
+            (..=128, ..) => 96,
+            (256, 1, _) => 80,
+            (256, _, true) => 128,
             _ => 64,
         };
+        let registers = registers + more + if wide { 16 } else { 0 };
         let stage = dim.div_ceil(cluster * threads * vector) * threads * vector * bytes + 2048;
         let by_memory = chip.shared_per_multiprocessor as usize / stage;
         let by_registers = chip.registers_per_multiprocessor as usize / (threads * registers);
