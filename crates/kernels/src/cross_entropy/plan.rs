@@ -16,7 +16,7 @@ const ROOM: Room = Room {
     held: 16 << 10,
     staging: 128,
     blocks: 1,
-    more: 0,
+    most: 256,
     cluster: 256,
 };
 

@@ -84,7 +84,7 @@ const FEW: [usize; 2] = [2, 2];
 const LONG: usize = 8 << 10;
 /// Bytes of a row's inputs that a block stages where clusters go as far.
 const STAGED: usize = 32 << 10;
-/// Bytes that a thread of such a block has at most.
+/// Bytes that a thread of such a block has at most, where its body does with few registers.
 const MOST_STAGED: usize = 256;
 /// Threads of a row that do with so few.
 const MANY_THREADS: usize = 512;
@@ -249,23 +249,23 @@ impl RowPlan {
     }
 
     /// For rows that are copied into shared memory, by at least so many `blocks` of so many `threads`, each row's inputs once:
-    /// `bytes` are those of an element of all of them; the body holds `tensors`, and so many registers `more` than the
-    /// plainest. Registers are then free for other rows' blocks. `None` where shared memory does not hold a row, or an access
+    /// `bytes` are those of an element of all of them; the body holds `tensors`, and `most` bytes of a
+    /// row are a thread's. Registers are then free for other rows' blocks. `None` where shared memory does not hold a row, or an access
     /// is too narrow for `cp.async`.
     pub fn staged(
         dim: usize,
         vector: usize,
         bytes: usize,
         [threads, blocks]: [usize; 2],
-        [tensors, more]: [usize; 2],
+        [tensors, most]: [usize; 2],
         chip: &Chip,
     ) -> Option<RowPlan> {
         let row = dim * bytes;
         let cluster = row.div_ceil(STAGED).next_power_of_two().max(blocks).min(chip.cluster as usize);
         let threads = (0..).map(|i| threads << i).take_while(|t| *t <= chip.threads_per_block as usize);
-        // Bodies that need more, and accesses of 32 bytes, which take more registers at once, spill with as much.
+        // Accesses of 32 bytes take more registers at once.
         let wide = chip.target.number >= 100;
-        let most = if more > 0 || wide { MOST_STAGED / 2 } else { MOST_STAGED };
+        let most = if wide { most.min(MOST_STAGED / 2) } else { most };
         let mut threads = threads.filter(|t| dim.div_ceil(cluster * t * vector) * vector * bytes <= most);
         let threads = threads.next()?;
         let many = dim.div_ceil(cluster * threads * vector) * vector * bytes > MOST_STAGED / 2;
@@ -276,7 +276,8 @@ impl RowPlan {
             (256, _, true) => 128,
             _ => 64,
         };
-        let registers = registers + more + if wide { 16 } else { 0 };
+        let little = tensors == 1 && threads > 256 && most < MOST_STAGED;
+        let registers = registers + if wide || little { 16 } else { 0 };
         let stage = dim.div_ceil(cluster * threads * vector) * threads * vector * bytes + 2048;
         let by_memory = chip.shared_per_multiprocessor as usize / stage;
         let by_registers = chip.registers_per_multiprocessor as usize / (threads * registers);
