@@ -15,10 +15,11 @@ fn rows(assembler: &Assembler, dtype: DType, dim: usize, target: Target) -> [(As
     let w = tensor(1 << 42, dtype, &[dim]);
     // A block of 1024 threads has 64 registers a thread.
     let budget = |threads: usize| if threads > 512 { 64 } else { 128 };
-    let kernel = softmax::plan(&x, &y).unwrap();
+    let chip = Chip::ALL.into_iter().find(|c| c.target == target).unwrap();
+    let kernel = softmax::plan_on(&x, &y, &chip).unwrap();
     let host = softmax::SoftmaxArgs { x: &x, y: &mut y };
     let first = (Assembled::new(assembler, &kernel, &host, target), budget(kernel.rows.threads()));
-    let kernel = rms_norm::plan(&x, Some(&w), &y, 1e-6).unwrap();
+    let kernel = rms_norm::plan_on(&x, Some(&w), &y, 1e-6, &chip).unwrap();
     let host = rms_norm::RmsNormArgs { x: &x, weight: Some(&w), y: &mut y, eps: 1e-6 };
     let second = (Assembled::new(assembler, &kernel, &host, target), budget(kernel.rows.threads()));
     [first, second]

@@ -16,6 +16,7 @@ const ROOM: Room = Room {
     held: 16 << 10,
     staging: 128,
     blocks: 1,
+    most: 256,
     cluster: 256,
 };
 

@@ -235,11 +235,13 @@ impl NormArgs<'_> {
     fn call(&self, kind: Kind) -> Call<'_> {
         let rows = [Some(self.x), Some(&*self.y), self.residual, self.residual_out.as_deref()];
         let plain = kind == Kind::Rms && self.bias.is_none() && self.mean.is_none() && self.weight_offset.is_none();
+        let plain = plain && self.residual.is_none() && self.residual_out.is_none();
         Call {
             rows: rows.into_iter().flatten().collect(),
             inputs: 1 + usize::from(self.residual.is_some()),
             weight: self.weight.is_some(),
-            plain: plain && self.residual.is_none() && self.residual_out.is_none(),
+            plain,
+            light: plain && self.weight.is_none_or(|w| w.dtype == DType::F32),
         }
     }
 

@@ -15,6 +15,8 @@ pub(crate) struct Call<'a> {
     pub(crate) weight: bool,
     /// Whether that is all: such bodies do with few registers.
     pub(crate) plain: bool,
+    /// The same, and a weight needs no conversion: such do with fewer.
+    pub(crate) light: bool,
 }
 
 /// The ways.
@@ -85,6 +87,7 @@ impl Call<'_> {
             held: 16 << 10,
             staging: if self.inputs == 1 { 128 } else { 256 },
             blocks: 2,
+            most: if self.light { 256 } else { 128 },
             cluster: match self.inputs {
                 _ if self.plain => 1024,
                 1 => 256,

@@ -4,7 +4,7 @@ use super::RmsNorm;
 use crate::gate::{Candidate, candidates, choose};
 use crate::norm;
 use crate::rows::{RowPlan, check, check_vector};
-use warpsmith_dsl::{ArgumentError, TensorArg};
+use warpsmith_dsl::{ArgumentError, DType, TensorArg};
 use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
 
@@ -27,7 +27,13 @@ impl Call<'_> {
     /// As a normalisation among others. The weight is read once for each row, from cache: it narrows an access only when it
     /// is misaligned itself.
     fn general(&self) -> norm::Call<'_> {
-        norm::Call { rows: vec![self.x, self.y], inputs: 1, weight: self.weight.is_some(), plain: true }
+        norm::Call {
+            rows: vec![self.x, self.y],
+            inputs: 1,
+            weight: self.weight.is_some(),
+            plain: true,
+            light: self.weight.is_none_or(|w| w.dtype == DType::F32),
+        }
     }
 
     fn by(&self, rows: RowPlan) -> RmsNorm {

@@ -109,6 +109,8 @@ pub(crate) struct Room {
     pub(crate) staging: usize,
     /// Blocks that stage a row, at least, where there are clusters.
     pub(crate) blocks: usize,
+    /// Bytes of a row that are a thread's there, at most.
+    pub(crate) most: usize,
     /// Threads to a block of a cluster that holds a row, as long as clusters go as far.
     pub(crate) cluster: usize,
 }
@@ -133,7 +135,7 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
         Form::Staged => {
             let inputs = room.inputs * widest;
             (
-                RowPlan::staged(dim, vector, inputs, [room.staging, room.blocks], tensors, chip),
+                RowPlan::staged(dim, vector, inputs, [room.staging, room.blocks], [tensors, room.most], chip),
                 chip.shared_per_block as usize / inputs,
             )
         }

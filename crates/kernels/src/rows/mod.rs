@@ -6,10 +6,12 @@ mod launch;
 mod plan;
 mod reduce;
 mod ring;
+mod staging;
 mod walk;
 
 pub use check::vector;
-pub use plan::{LONGEST_ROW, RingPlan, Ringed, RowPlan};
+pub use plan::{LONGEST_ROW, RowPlan};
+pub use staging::{RingPlan, Ringed};
 
 pub(crate) use check::{Form, Room, check, check_dtype, check_vector, form};
 pub(crate) use launch::launch;

@@ -1,5 +1,6 @@
 //! How blocks cover rows: plain data, chosen by a model of the chip.
 
+use super::staging::{RingPlan, Ringed};
 use std::fmt;
 use warpsmith_dsl::{ArgumentError, RowGroup, Tv, U32, thread_idx};
 use warpsmith_types::Chip;
@@ -17,8 +18,11 @@ pub const LONGEST_ROW: usize = 49_152;
 ///   fit a multiprocessor, and other rows load while one waits at its barrier;
 /// - beyond 512 threads a row, more accesses a thread are better than more threads, up to eight;
 /// - short rows share a block of 128 threads, and rows that a warp holds need no shared memory and no barrier;
-/// - a row that a block does not hold is shared by the fewest blocks of a cluster that hold it at 256 threads each, so
-///   that several blocks fit a multiprocessor; when the largest cluster is too few, its blocks get larger;
+/// - longer rows of 16-bit floats are staged: copied into shared memory, 32 KiB to a block of a cluster, and read there
+///   twice, so that registers are left to other rows' blocks; f32 rows have half the elements to as many bytes, and are held
+///   by the fewest blocks of a cluster;
+/// - with a weight, rows beyond that go through rings: clusters keep the weight in registers, which level two would
+///   otherwise have to give for each row;
 /// - a row that no cluster holds is read twice: four accesses at once, a cluster's blocks taking tiles in turn.
 ///
 /// It does not depend on the number of rows, so a row gives the same bits in any batch.
@@ -32,64 +36,23 @@ pub struct RowPlan {
     pub dim: usize,
     /// Blocks that share a row.
     pub cluster: usize,
-    /// Whether all blocks of a row together hold it in registers; if not, they read it twice.
+    /// Whether all blocks of a row together hold it in registers; if not, they read it twice, from shared memory where it
+    /// is there.
     pub holds: bool,
     /// How many row tensors the kernel holds at once.
     pub tensors: usize,
-    /// How rows come ahead of the threads that read them, where blocks go over several.
+    /// How rows are in shared memory, where they are.
     pub ring: Option<RingPlan>,
 }
 
-/// How a block goes over rows in a loop, with others under way into shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RingPlan {
-    /// Tiles of rows that a group of threads has, under way or read. With one, there is no loop: memory has its copies, and
-    /// registers are left to the threads.
-    pub stages: usize,
-    /// Groups of threads in a block, each with rows of its own.
-    pub groups: usize,
-    /// Blocks that a multiprocessor holds.
-    pub resident: usize,
-    /// Blocks that go over most of the rows; clusters of them are sure to run at once.
-    pub blocks: usize,
-    /// Blocks that the chip holds, were it not for how its multiprocessors are grouped.
-    pub most_blocks: usize,
-    /// Whether what goes with every row stays in registers.
-    pub keeps: bool,
-    /// Bytes of an element of all inputs.
-    pub bytes: usize,
-}
-
-impl RingPlan {
-    /// Tiles that each of the first blocks, or clusters of so many, goes over: seven eighths of all, together. The rest is
-    /// for whoever is done first, a few at a time, since multiprocessors that share a way to memory with more others are
-    /// slower. None where there are few.
-    pub(crate) fn share(&self, cluster: usize, tiles: usize) -> usize {
-        let most = (self.most_blocks / cluster).max(1);
-        let share = tiles * 7 / (8 * most);
-        if share < 2 * self.stages { 0 } else { share }
-    }
-
-    /// Tiles that each of the other blocks goes over.
-    pub(crate) fn few(&self) -> usize {
-        2 * self.stages
-    }
-}
-
 /// Threads in a block of short rows.
-const BLOCK: usize = 128;
+pub(super) const BLOCK: usize = 128;
 /// Accesses of a thread, of rows shorter than [`LONG`] and of others, where a kernel asks for no others.
 const FEW: [usize; 2] = [2, 2];
 /// Bytes of a row from which on a thread has more accesses.
 const LONG: usize = 8 << 10;
-/// Values of a thread that sums over rows.
-const SUMMED: usize = 32;
-/// Bytes of a row's inputs that a block stages where clusters go as far.
-const STAGED: usize = 32 << 10;
-/// Bytes that a thread of such a block has at most.
-const MOST_STAGED: usize = 256;
 /// Threads of a row that do with so few.
-const MANY_THREADS: usize = 512;
+pub(super) const MANY_THREADS: usize = 512;
 /// Accesses of a thread that its registers hold well.
 const MOST: usize = 8;
 /// Accesses at once of a thread that reads its row twice.
@@ -99,25 +62,6 @@ const STREAMED: usize = 4;
 /// needs 16 at least for itself.
 pub(super) const fn most_values(threads: usize) -> usize {
     if threads > MANY_THREADS { 48 } else { 64 }
-}
-
-/// What a ring is made by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ringed {
-    /// Threads to a row, in each block of its cluster.
-    pub threads: usize,
-    /// Blocks that share a row.
-    pub cluster: usize,
-    /// Of an element of all inputs together.
-    pub bytes: usize,
-    /// Whether registers hold a row between its reductions; if not, it is read again from shared memory.
-    pub holds: bool,
-    /// Whether registers keep what goes with every row.
-    pub keeps: bool,
-    /// Blocks to a multiprocessor.
-    pub resident: usize,
-    /// Stages, if there is room for them.
-    pub stages: usize,
 }
 
 impl RowPlan {
@@ -215,99 +159,6 @@ impl RowPlan {
         let tiles = runs.div_ceil(threads * STREAMED);
         let cluster = [8, 4, 2].into_iter().find(|c| *c <= tiles && *c <= chip.cluster as usize).unwrap_or(1);
         RowPlan::made(dim, vector, threads, STREAMED, cluster, false, 1)
-    }
-
-    /// For rows that come through a ring: `threads_per_row` threads of each of `cluster` blocks share a row, whose inputs have
-    /// so many bytes an element together; `None` where shared memory or registers do not hold it.
-    pub fn ringed(dim: usize, vector: usize, tensors: usize, ring: Ringed, chip: &Chip) -> Option<RowPlan> {
-        let Ringed { threads, cluster, bytes, holds, keeps, resident, stages: most } = ring;
-        let runs = dim.div_ceil(vector).div_ceil(cluster);
-        let vectors = runs.div_ceil(threads);
-        let groups = if threads <= 32 { BLOCK / 32 } else { 1 };
-        let rows = (32 / threads).max(1);
-        let tv = Tv::rows(rows, threads, vector, vectors).ok()?;
-        let group = RowGroup { rows, threads_per_row: threads };
-        let ring = RingPlan { stages: 0, groups, resident, blocks: 0, most_blocks: 0, keeps, bytes };
-        let plan = RowPlan { group, tv, dim, cluster, holds, tensors, ring: Some(ring) };
-        // Each block keeps 1 KiB for itself on sm_90.
-        let room = (chip.shared_per_multiprocessor as usize / resident - 1024).min(chip.shared_per_block as usize);
-        let stage = plan.staged_columns() * bytes * rows * groups;
-        let stages = (room.saturating_sub(1024) / stage).min(most);
-        let most_blocks = chip.multiprocessors as usize * resident;
-        // Multiprocessors that are left over in their group hold no cluster.
-        let sure = if cluster == 1 { most_blocks } else { most_blocks * 7 / 8 };
-        let blocks = (sure / cluster).max(1) * cluster;
-        let no_block_is_empty = (cluster - 1) * plan.tile()[1] < dim;
-        let kept = if keeps { plan.tv.values() } else { 0 };
-        let held = if holds { plan.tv.values() * tensors } else { 0 };
-        let registers = (kept + held + 24).min(255) * plan.threads() * resident;
-        let fits = stages >= most.min(2)
-            && plan.threads() <= 1024
-            && plan.threads() * resident <= chip.threads_per_multiprocessor as usize
-            && registers <= chip.registers_per_multiprocessor as usize
-            && (kept + held) <= 160;
-        let ring = RingPlan { stages, blocks, most_blocks, ..ring };
-        (fits && no_block_is_empty && dim.is_multiple_of(vector)).then_some(RowPlan { ring: Some(ring), ..plan })
-    }
-
-    /// For rows that are copied into shared memory, by at least so many `blocks` of so many `threads`, each row's inputs once: `bytes`
-    /// are those of an element of all of them. Registers are then free for other rows' blocks. `None` where shared memory
-    /// does not hold a row, or an access is too narrow for `cp.async`.
-    pub fn staged(
-        dim: usize,
-        vector: usize,
-        bytes: usize,
-        [threads, blocks]: [usize; 2],
-        tensors: usize,
-        chip: &Chip,
-    ) -> Option<RowPlan> {
-        let row = dim * bytes;
-        let cluster = row.div_ceil(STAGED).next_power_of_two().max(blocks).min(chip.cluster as usize);
-        let most = chip.threads_per_block as usize;
-        let threads = (0..).map(|i| threads << i).take_while(|t| *t <= most);
-        let mut threads = threads.filter(|t| dim.div_ceil(cluster * t * vector) * vector * bytes <= MOST_STAGED);
-        let threads = threads.next()?;
-        // What a thread needs without spilling, as measured.
-        let registers = match threads {
-            ..=128 => 96,
-            256 if tensors == 1 => 80,
-            _ => 64,
-        };
-        let stage = dim.div_ceil(cluster * threads * vector) * threads * vector * bytes + 2048;
-        let by_memory = chip.shared_per_multiprocessor as usize / stage;
-        let by_registers = chip.registers_per_multiprocessor as usize / (threads * registers);
-        let resident = by_memory.min(by_registers).max(1);
-        let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident, stages: 1 };
-        RowPlan::ringed(dim, vector, tensors, ring, chip)
-    }
-
-    /// For rows that come through rings to blocks that sum over all of theirs, in registers: of a row of 32 values a thread,
-    /// so that 512 threads fit a multiprocessor, with what goes with every row if it is kept. `bytes` are those of an element
-    /// of all inputs. `parts(blocks, threads)` says how many blocks, or clusters of so many, sum.
-    pub(crate) fn summing(
-        dim: usize,
-        vector: usize,
-        bytes: usize,
-        keeps: bool,
-        parts: impl Fn(usize, usize) -> usize,
-        chip: &Chip,
-    ) -> Option<RowPlan> {
-        let threads = dim.div_ceil(SUMMED).next_power_of_two();
-        let cluster = threads.div_ceil(256).min(chip.cluster as usize).max(1);
-        let threads = threads / cluster;
-        let threads = if dim > 32 * SUMMED { threads.max(BLOCK) } else { threads };
-        let block = threads.max(BLOCK);
-        if block > MANY_THREADS {
-            return None;
-        }
-        let made = |resident: usize| {
-            let ring = Ringed { threads, cluster, bytes, holds: false, keeps, resident, stages: 4 };
-            RowPlan::ringed(dim, vector, 1, ring, chip)
-        };
-        let plan = (1..=(512 / block).max(1)).rev().find_map(made)?;
-        let blocks = parts(cluster, block) * cluster;
-        let ring = plan.ring.map(|ring| RingPlan { blocks, most_blocks: blocks, ..ring });
-        Some(RowPlan { ring, ..plan })
     }
 
     /// This plan, and those with other numbers of threads or blocks that may be faster for rows of `dim` elements: a

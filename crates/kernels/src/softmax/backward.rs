@@ -69,6 +69,7 @@ const ROOM: Room = Room {
     held: 16 << 10,
     staging: 256,
     blocks: 1,
+    most: 256,
     cluster: 256,
 };
 

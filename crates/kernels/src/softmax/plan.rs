@@ -19,6 +19,7 @@ const ROOM: Room = Room {
     held: 32 << 10,
     staging: 256,
     blocks: 1,
+    most: 256,
     cluster: 1024,
 };
 

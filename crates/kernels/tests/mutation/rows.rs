@@ -63,14 +63,15 @@ pub fn clusters() -> Vec<Subject> {
 }
 
 /// Softmax by blocks that go over several rows in a loop, with others under way: groups of a warp and of a block, and blocks
-/// that share rows.
+/// that share rows; and by blocks that stage their rows without a loop.
 pub fn rings() -> Vec<Subject> {
-    let of = |(rows, dim, threads, cluster, holds): (usize, usize, usize, usize, bool)| {
-        let name = format!("softmax {rows} × {dim} through rings, {threads} threads, {cluster} blocks");
+    let of = |(rows, dim, threads, cluster, holds, stages): (usize, usize, usize, usize, bool, usize)| {
+        let how = if stages == 1 { "staged" } else { "through rings" };
+        let name = format!("softmax {rows} × {dim} {how}, {threads} threads, {cluster} blocks");
         Subject::new(name, move |device, ptx| {
             let (x, first, _from) = written(device, "x", DType::BF16, [rows, dim]);
             let mut y = zeros(device, "y", DType::BF16, &[rows, dim]);
-            let ring = Ringed { threads, cluster, bytes: 2, holds, keeps: true, resident: 1, stages: 2 };
+            let ring = Ringed { threads, cluster, bytes: 2, holds, keeps: true, resident: 1, stages };
             let mut plan = RowPlan::ringed(dim, 8, 1, ring, &Chip::H200).unwrap();
             plan.ring = plan.ring.map(|ring| RingPlan { blocks: cluster, most_blocks: cluster, ..ring });
             let kernel = softmax::Softmax { rows: plan, ..softmax::plan(x.arg(), y.arg()).unwrap() };
@@ -78,7 +79,9 @@ pub fn rings() -> Vec<Subject> {
             Ran::after(&[&first], &bound, device, ptx, &[&y])
         })
     };
-    [(40, 64, 32, 1, true), (9, 1000, 128, 1, false), (9, 2000, 128, 2, true)].into_iter().map(of).collect()
+    let rings = [(40, 64, 32, 1, true, 2), (9, 1000, 128, 1, false, 2), (9, 2000, 128, 2, true, 2)];
+    let staged = [(5, 64, 32, 1, false, 1), (3, 1000, 128, 1, false, 1), (3, 2000, 128, 2, false, 1)];
+    rings.into_iter().chain(staged).map(of).collect()
 }
 
 /// Layer normalisation of rows that a part of a warp, a warp, and a few hold.

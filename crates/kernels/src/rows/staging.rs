@@ -1,0 +1,170 @@
+//! Rows in shared memory: staged once without a loop, or through rings of blocks that go over many.
+
+use super::plan::{BLOCK, MANY_THREADS, RowPlan};
+use warpsmith_dsl::{RowGroup, Tv};
+use warpsmith_types::Chip;
+
+/// How a block goes over rows in a loop, with others under way into shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RingPlan {
+    /// Tiles of rows that a group of threads has, under way or read. With one, there is no loop: memory has its copies, and
+    /// registers are left to the threads.
+    pub stages: usize,
+    /// Groups of threads in a block, each with rows of its own.
+    pub groups: usize,
+    /// Blocks that a multiprocessor holds.
+    pub resident: usize,
+    /// Blocks that go over most of the rows; clusters of them are sure to run at once.
+    pub blocks: usize,
+    /// Blocks that the chip holds, were it not for how its multiprocessors are grouped.
+    pub most_blocks: usize,
+    /// Whether what goes with every row stays in registers.
+    pub keeps: bool,
+    /// Bytes of an element of all inputs.
+    pub bytes: usize,
+}
+
+impl RingPlan {
+    /// Tiles that each of the first blocks, or clusters of so many, goes over: seven eighths of all, together. The rest is
+    /// for whoever is done first, a few at a time, since multiprocessors that share a way to memory with more others are
+    /// slower. None where there are few.
+    pub(crate) fn share(&self, cluster: usize, tiles: usize) -> usize {
+        let most = (self.most_blocks / cluster).max(1);
+        let share = tiles * 7 / (8 * most);
+        if share < 2 * self.stages { 0 } else { share }
+    }
+
+    /// Tiles that each of the other blocks goes over.
+    pub(crate) fn few(&self) -> usize {
+        2 * self.stages
+    }
+}
+
+/// Bytes of a row's inputs that a block stages where clusters go as far.
+const STAGED: usize = 32 << 10;
+/// Bytes that a thread of such a block has at most, where its body does with few registers.
+const MOST_STAGED: usize = 256;
+
+/// Values of a thread that sums over rows.
+const SUMMED: usize = 32;
+
+/// What a ring is made by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ringed {
+    /// Threads to a row, in each block of its cluster.
+    pub threads: usize,
+    /// Blocks that share a row.
+    pub cluster: usize,
+    /// Of an element of all inputs together.
+    pub bytes: usize,
+    /// Whether registers hold a row between its reductions; if not, it is read again from shared memory.
+    pub holds: bool,
+    /// Whether registers keep what goes with every row.
+    pub keeps: bool,
+    /// Blocks to a multiprocessor.
+    pub resident: usize,
+    /// Stages, if there is room for them.
+    pub stages: usize,
+}
+
+impl RowPlan {
+    /// For rows that come through a ring: `threads_per_row` threads of each of `cluster` blocks share a row, whose inputs have
+    /// so many bytes an element together; `None` where shared memory or registers do not hold it.
+    pub fn ringed(dim: usize, vector: usize, tensors: usize, ring: Ringed, chip: &Chip) -> Option<RowPlan> {
+        let Ringed { threads, cluster, bytes, holds, keeps, resident, stages: most } = ring;
+        let runs = dim.div_ceil(vector).div_ceil(cluster);
+        let vectors = runs.div_ceil(threads);
+        let groups = if threads <= 32 { BLOCK / 32 } else { 1 };
+        let rows = (32 / threads).max(1);
+        let tv = Tv::rows(rows, threads, vector, vectors).ok()?;
+        let group = RowGroup { rows, threads_per_row: threads };
+        let ring = RingPlan { stages: 0, groups, resident, blocks: 0, most_blocks: 0, keeps, bytes };
+        let plan = RowPlan { group, tv, dim, cluster, holds, tensors, ring: Some(ring) };
+        // Each block keeps 1 KiB for itself on sm_90.
+        let room = (chip.shared_per_multiprocessor as usize / resident - 1024).min(chip.shared_per_block as usize);
+        let stage = plan.staged_columns() * bytes * rows * groups;
+        let stages = (room.saturating_sub(1024) / stage).min(most);
+        let most_blocks = chip.multiprocessors as usize * resident;
+        // Multiprocessors that are left over in their group hold no cluster.
+        let sure = if cluster == 1 { most_blocks } else { most_blocks * 7 / 8 };
+        let blocks = (sure / cluster).max(1) * cluster;
+        let no_block_is_empty = (cluster - 1) * plan.tile()[1] < dim;
+        let kept = if keeps { plan.tv.values() } else { 0 };
+        let held = if holds { plan.tv.values() * tensors } else { 0 };
+        let registers = (kept + held + 24).min(255) * plan.threads() * resident;
+        let fits = stages >= most.min(2)
+            && plan.threads() <= 1024
+            && plan.threads() * resident <= chip.threads_per_multiprocessor as usize
+            && registers <= chip.registers_per_multiprocessor as usize
+            && (kept + held) <= 160;
+        let ring = RingPlan { stages, blocks, most_blocks, ..ring };
+        (fits && no_block_is_empty && dim.is_multiple_of(vector)).then_some(RowPlan { ring: Some(ring), ..plan })
+    }
+
+    /// For rows that are copied into shared memory, by at least so many `blocks` of so many `threads`, each row's inputs once:
+    /// `bytes` are those of an element of all of them; the body holds `tensors`, and `most` bytes of a
+    /// row are a thread's. Registers are then free for other rows' blocks. `None` where shared memory does not hold a row, or an access
+    /// is too narrow for `cp.async`.
+    pub fn staged(
+        dim: usize,
+        vector: usize,
+        bytes: usize,
+        [threads, blocks]: [usize; 2],
+        [tensors, most]: [usize; 2],
+        chip: &Chip,
+    ) -> Option<RowPlan> {
+        let row = dim * bytes;
+        let cluster = row.div_ceil(STAGED).next_power_of_two().max(blocks).min(chip.cluster as usize);
+        let threads = (0..).map(|i| threads << i).take_while(|t| *t <= chip.threads_per_block as usize);
+        // Accesses of 32 bytes take more registers at once.
+        let wide = chip.target.number >= 100;
+        let most = if wide { most.min(MOST_STAGED / 2) } else { most };
+        let mut threads = threads.filter(|t| dim.div_ceil(cluster * t * vector) * vector * bytes <= most);
+        let threads = threads.next()?;
+        let many = dim.div_ceil(cluster * threads * vector) * vector * bytes > MOST_STAGED / 2;
+        // What a thread needs without spilling, as measured.
+        let registers = match (threads, tensors, many) {
+            (..=128, ..) => 96,
+            (256, 1, _) => 80,
+            (256, _, true) => 128,
+            _ => 64,
+        };
+        let little = tensors == 1 && threads > 256 && most < MOST_STAGED;
+        let registers = registers + if wide || little { 16 } else { 0 };
+        let stage = dim.div_ceil(cluster * threads * vector) * threads * vector * bytes + 2048;
+        let by_memory = chip.shared_per_multiprocessor as usize / stage;
+        let by_registers = chip.registers_per_multiprocessor as usize / (threads * registers);
+        let resident = by_memory.min(by_registers).max(1);
+        let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident, stages: 1 };
+        RowPlan::ringed(dim, vector, tensors, ring, chip)
+    }
+
+    /// For rows that come through rings to blocks that sum over all of theirs, in registers: of a row of 32 values a thread,
+    /// so that 512 threads fit a multiprocessor, with what goes with every row if it is kept. `bytes` are those of an element
+    /// of all inputs. `parts(blocks, threads)` says how many blocks, or clusters of so many, sum.
+    pub(crate) fn summing(
+        dim: usize,
+        vector: usize,
+        bytes: usize,
+        keeps: bool,
+        parts: impl Fn(usize, usize) -> usize,
+        chip: &Chip,
+    ) -> Option<RowPlan> {
+        let threads = dim.div_ceil(SUMMED).next_power_of_two();
+        let cluster = threads.div_ceil(256).min(chip.cluster as usize).max(1);
+        let threads = threads / cluster;
+        let threads = if dim > 32 * SUMMED { threads.max(BLOCK) } else { threads };
+        let block = threads.max(BLOCK);
+        if block > MANY_THREADS {
+            return None;
+        }
+        let made = |resident: usize| {
+            let ring = Ringed { threads, cluster, bytes, holds: false, keeps, resident, stages: 4 };
+            RowPlan::ringed(dim, vector, 1, ring, chip)
+        };
+        let plan = (1..=(512 / block).max(1)).rev().find_map(made)?;
+        let blocks = parts(cluster, block) * cluster;
+        let ring = plan.ring.map(|ring| RingPlan { blocks, most_blocks: blocks, ..ring });
+        Some(RowPlan { ring, ..plan })
+    }
+}
