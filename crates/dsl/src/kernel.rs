@@ -97,7 +97,7 @@ impl Launch {
 
     /// As a programmatic dependent launch: it may start before the launch before it on the stream is over, and waits by
     /// `wait_for_upstream`. Its tensors are loaded as what others may still write, without `.nc`, but those that are
-    /// [constant](TensorArg::constant).
+    /// [constant](crate::TensorArg::constant).
     pub fn pdl(self) -> Launch {
         Launch { pdl: true, ..self }
     }

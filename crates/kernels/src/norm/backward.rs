@@ -4,8 +4,8 @@ use super::columns::{self, most_parts};
 use super::forward::statistic;
 use super::{Kind, view};
 use crate::act::{Act, TunedPlan, Tuner};
-use crate::gate::{self, Candidate, Implementation, Operator, choose};
-use crate::rows::{Chunk, Form, Room, RowPlan, Rows, Sum2, Walk, form, launch, vector};
+use crate::gate::{self, Candidate, choose};
+use crate::rows::{Chunk, Room, RowPlan, Rows, Sum2, Walk, Ways, launch, vector};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use warpsmith_dsl::ArgumentError;
@@ -21,13 +21,13 @@ static PLANS: RwLock<Planned> = RwLock::new(BTreeMap::new());
 
 type Planned = BTreeMap<(usize, usize, [usize; 2], &'static str), Arc<RowPlan>>;
 
-fn plan(rows: &Vec<&TensorArg>, dim: usize, chip: &Chip) -> Result<Arc<RowPlan>, ArgumentError> {
+fn plan(rows: &[&TensorArg], dim: usize, chip: &Chip) -> Result<Arc<RowPlan>, ArgumentError> {
     let bytes = |most: fn(usize, usize) -> usize| rows.iter().map(|t| t.dtype.bytes()).reduce(most).unwrap_or(1);
     let key = (dim, vector(rows), [bytes(usize::min), bytes(usize::max)], chip.name);
     if let Some(plan) = PLANS.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
         return Ok(plan.clone());
     }
-    let plan = Arc::new(choose::<Ways>(rows, chip)?);
+    let plan = Arc::new(choose::<Ways>(&(rows, ROOM), chip)?);
     PLANS.write().unwrap_or_else(PoisonError::into_inner).insert(key, plan.clone());
     Ok(plan)
 }
@@ -272,35 +272,6 @@ const ROOM: Room = Room {
     cluster: 256,
 };
 
-struct Ways;
-
-impl Operator for Ways {
-    type Arguments<'a> = Vec<&'a TensorArg>;
-    type Plan = RowPlan;
-    const SPECIALISED: &'static [Implementation<Ways>] = &[
-        Implementation {
-            name: "registers",
-            what: "a block reads its rows once and holds them in registers",
-            supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
-        },
-        Implementation {
-            name: "staged",
-            what: "the blocks of a row copy it into shared memory once, and read it there",
-            supports: |rows, chip| form(Form::Staged, rows, ROOM, chip),
-        },
-        Implementation {
-            name: "cluster",
-            what: "the blocks of a cluster read a row once and hold it in registers",
-            supports: |rows, chip| form(Form::Cluster, rows, ROOM, chip),
-        },
-    ];
-    const GENERAL: Implementation<Ways> = Implementation {
-        name: "twice",
-        what: "rows are read twice: for the sums, and for the output",
-        supports: |rows, chip| form(Form::Streamed, rows, ROOM, chip),
-    };
-}
-
 /// Launches a call, or does else with it, kernel by kernel.
 pub(crate) fn backward<A: Act>(kind: Kind, call: Backward<'_>, act: &A) -> Result<Vec<A::Done>, LaunchError> {
     let x = view::rows("x", call.x, None)?;
@@ -392,7 +363,7 @@ pub fn backward_candidates(
 ) -> Result<Vec<Candidate<NormBackward>>, ArgumentError> {
     let x = view::rows("x", x, None)?;
     let (dy, dx) = (view::rows("dy", dy, Some(&x))?, view::rows("dx", dx, Some(&x))?);
-    let all = gate::candidates::<Ways>(&vec![&x, &dy, &dx], chip);
+    let all = gate::candidates::<Ways>(&(&[&x, &dy, &dx], ROOM), chip);
     Ok(all.into_iter().map(|c| c.map(|rows| NormBackward { kind, rows })).collect())
 }
 

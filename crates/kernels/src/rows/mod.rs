@@ -8,6 +8,7 @@ mod reduce;
 mod ring;
 mod staging;
 mod walk;
+mod ways;
 
 pub use check::vector;
 pub use plan::{LONGEST_ROW, RowPlan};
@@ -17,3 +18,4 @@ pub(crate) use check::{Form, Room, check, check_dtype, check_vector, form};
 pub(crate) use launch::launch;
 pub(crate) use reduce::{MaxSum, MaxSumDot, Sum1, Sum2};
 pub(crate) use walk::{Chunk, Rows, Walk, scalar};
+pub(crate) use ways::Ways;

@@ -1,8 +1,8 @@
 //! The gradient of softmax.
 
 use crate::act::{Act, TunedPlan, Tuner};
-use crate::gate::{self, Candidate, Implementation, Operator, choose};
-use crate::rows::{Form, Room, RowPlan, Rows, Sum1, check, form, launch};
+use crate::gate::{self, Candidate, choose};
+use crate::rows::{Room, RowPlan, Rows, Sum1, Ways, check, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Plans, Stream};
@@ -73,35 +73,6 @@ const ROOM: Room = Room {
     cluster: 256,
 };
 
-struct Ways;
-
-impl Operator for Ways {
-    type Arguments<'a> = [&'a TensorArg; 3];
-    type Plan = RowPlan;
-    const SPECIALISED: &'static [Implementation<Ways>] = &[
-        Implementation {
-            name: "registers",
-            what: "a block reads its rows once and holds them in registers",
-            supports: |rows, chip| form(Form::Block, rows, ROOM, chip),
-        },
-        Implementation {
-            name: "staged",
-            what: "the blocks of a row copy it into shared memory once, and read it there",
-            supports: |rows, chip| form(Form::Staged, rows, ROOM, chip),
-        },
-        Implementation {
-            name: "cluster",
-            what: "the blocks of a cluster read a row once and hold it in registers",
-            supports: |rows, chip| form(Form::Cluster, rows, ROOM, chip),
-        },
-    ];
-    const GENERAL: Implementation<Ways> = Implementation {
-        name: "twice",
-        what: "rows are read twice: for the sum, and for the output",
-        supports: |rows, chip| form(Form::Streamed, rows, ROOM, chip),
-    };
-}
-
 impl Plans for SoftmaxBackward {
     fn plans(&self) -> Vec<SoftmaxBackward> {
         self.rows.others(self.rows.dim).map(|rows| SoftmaxBackward { rows }).collect()
@@ -120,7 +91,7 @@ pub(crate) fn act<A: Act>(dy: &TensorArg, y: &TensorArg, dx: &mut TensorArg, act
     let args = SoftmaxBackwardArgs { dy, y, dx };
     act.act(&BACKWARD, &args, || {
         check_all(args.dy, args.y, args.dx)?;
-        Ok(SoftmaxBackward { rows: choose::<Ways>(&[args.y, args.dy, args.dx], act.chip())? })
+        Ok(SoftmaxBackward { rows: choose::<Ways>(&(&[args.y, args.dy, args.dx], ROOM), act.chip())? })
     })
 }
 
@@ -180,6 +151,6 @@ pub fn candidates(
     chip: &Chip,
 ) -> Result<Vec<Candidate<SoftmaxBackward>>, ArgumentError> {
     check_all(dy, y, dx)?;
-    let all = gate::candidates::<Ways>(&[y, dy, dx], chip);
+    let all = gate::candidates::<Ways>(&(&[y, dy, dx], ROOM), chip);
     Ok(all.into_iter().map(|c| c.map(|rows| SoftmaxBackward { rows })).collect())
 }
