@@ -9,17 +9,25 @@
 use warpsmith_dsl::{Kernel, RowGroup, Tv};
 use warpsmith_kernels::compare::encode;
 use warpsmith_kernels::cross_entropy::{CrossEntropy, CrossEntropyArgs, Separate};
-use warpsmith_kernels::norm::{Kind, Norm, NormArgs, NormBackward, NormBackwardArgs};
+use warpsmith_kernels::norm::{ColumnSum, ColumnSumArgs, Kind, Norm, NormArgs, NormBackward, NormBackwardArgs};
 use warpsmith_kernels::random::Random;
 use warpsmith_kernels::rms_norm::{RmsNorm, RmsNormArgs};
-use warpsmith_kernels::rows::{Ringed, RowPlan};
+use warpsmith_kernels::rows::{Ringed, RowPlan, Summing};
 use warpsmith_kernels::softmax::{Softmax, SoftmaxArgs, SoftmaxBackward, SoftmaxBackwardArgs};
 use warpsmith_runtime::bench::{Settings, copy_time, measure};
 use warpsmith_runtime::{Bound, Device, Jit, LaunchError, Tensor};
 use warpsmith_types::{Chip, DType};
 
-const OPERATORS: [&str; 7] =
-    ["rms_norm", "rms_residual", "layer_norm", "softmax", "softmax_backward", "cross_entropy", "rms_backward"];
+const OPERATORS: [&str; 8] = [
+    "rms_norm",
+    "rms_residual",
+    "layer_norm",
+    "softmax",
+    "softmax_backward",
+    "cross_entropy",
+    "rms_backward",
+    "rms_gradients",
+];
 const SHAPES: [[usize; 2]; 11] = [
     [32768, 256],
     [32768, 512],
@@ -69,7 +77,13 @@ struct Data {
     rstd: Tensor,
     target: Tensor,
     loss: Tensor,
+    /// Room for sums of the weight's gradient.
+    parts: Tensor,
+    dweight: Tensor,
 }
+
+/// Parts that there is room for.
+const PARTS: usize = 1056;
 
 impl Data {
     fn new(device: &Device, dtype: DType, rows: usize, dim: usize) -> Result<Data, warpsmith_runtime::Error> {
@@ -94,6 +108,8 @@ impl Data {
             rstd: Tensor::from_bytes(device, "rstd", DType::F32, &[rows, 1, 1], &f32s(rows, 3))?,
             target: Tensor::from_bytes(device, "target", DType::I64, &[rows, 1], &target)?,
             loss: Tensor::new(device, "loss", DType::F32, &[rows, 1])?,
+            parts: Tensor::new(device, "parts", DType::F32, &[PARTS, 1, dim])?,
+            dweight: Tensor::new(device, "dweight", DType::F32, &[1, dim])?,
         })
     }
 
@@ -102,9 +118,37 @@ impl Data {
         match operator {
             "cross_entropy" => (1, 1),
             "rms_residual" => (4, 1),
-            "softmax_backward" | "rms_backward" => (3, 2),
+            "softmax_backward" | "rms_backward" | "rms_gradients" => (3, 2),
             _ => (2, 1),
         }
+    }
+
+    /// The kernel of a plan, and what sums its parts where it has them.
+    fn bind_all(&self, device: &Device, operator: &str, rows: &RowPlan) -> Result<Vec<Bound>, LaunchError> {
+        let mut all = vec![self.bind(device, operator, rows)?];
+        if operator == "rms_gradients" {
+            let mut parts = self.parts.arg().clone();
+            parts.shape[0] = summing(rows, device.chip());
+            let args = ColumnSumArgs { parts: &parts, out: &mut self.dweight.arg().clone() };
+            all.push(Jit::new(ColumnSum { dim: self.dim, output: DType::F32 }).bind(&args, device)?);
+        }
+        Ok(all)
+    }
+
+    /// The plan that a call takes, and those of the others whose blocks go over several rows and keep their sums beside one.
+    fn summing_plans(&self, plans: Vec<RowPlan>, chip: &Chip) -> Vec<RowPlan> {
+        let bytes = self.dtype.bytes();
+        let by = Summing { bytes: 2 * bytes, copies: true, keeps: true };
+        let chosen = RowPlan::summing(self.dim, 16 / bytes, by, chip).map(|(plan, _)| plan);
+        let others = plans.into_iter().filter(|p| p.tv.values() <= 64 && p.ring.is_none_or(|ring| ring.stages > 1));
+        let others = others.map(|mut plan| {
+            let parts = summing(&plan, chip) * plan.cluster;
+            if let Some(ring) = &mut plan.ring {
+                (ring.blocks, ring.most_blocks) = (parts, parts);
+            }
+            plan
+        });
+        chosen.into_iter().chain(others).collect()
     }
 
     fn bind(&self, device: &Device, operator: &str, rows: &RowPlan) -> Result<Bound, LaunchError> {
@@ -172,6 +216,9 @@ impl Data {
             }
             _ => {
                 let [x, dy, _, mut dx] = [0, 1, 2, 3].map(three);
+                let parts = summing(&rows, device.chip());
+                let mut sums = self.parts.arg().clone();
+                sums.shape[0] = parts;
                 let args = NormBackwardArgs {
                     x: &x,
                     dy: &dy,
@@ -181,7 +228,7 @@ impl Data {
                     dresidual_out: None,
                     dx: &mut dx,
                     dresidual: None,
-                    dweight: None,
+                    dweight: (operator == "rms_gradients").then_some(&mut sums),
                     dbias: None,
                     weight_offset: None,
                 };
@@ -189,6 +236,19 @@ impl Data {
             }
         }
     }
+}
+
+/// Blocks, or clusters, that go over rows and sum.
+fn summing(rows: &RowPlan, chip: &Chip) -> usize {
+    let most = chip.multiprocessors as usize;
+    let clusters =
+        |resident: usize| if rows.cluster == 1 { most * resident } else { most * resident * 7 / 8 / rows.cluster };
+    match rows.ring {
+        Some(ring) => ring.blocks / rows.cluster,
+        // As many as their registers let be resident.
+        None => clusters((512 / rows.threads()).max(1)),
+    }
+    .min(PARTS)
 }
 
 /// Times all plans of an operator for one shape.
@@ -202,6 +262,7 @@ fn cell(device: &Device, operator: &str, data: &Data) {
     let mut times = vec![];
     let plans =
         plans(data.dim, vector, held, inputs * data.dtype.bytes(), weights, operator == "cross_entropy", device.chip());
+    let plans = if operator == "rms_gradients" { data.summing_plans(plans, device.chip()) } else { plans };
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     // Compiled side by side: it takes longer than running.
     let bound: Vec<_> = std::thread::scope(|scope| {
@@ -209,7 +270,7 @@ fn cell(device: &Device, operator: &str, data: &Data) {
             let plans = &plans;
             move || {
                 let mine = plans.iter().enumerate().skip(first).step_by(workers);
-                mine.map(|(i, plan)| (i, data.bind(device, operator, plan))).collect::<Vec<_>>()
+                mine.map(|(i, plan)| (i, data.bind_all(device, operator, plan))).collect::<Vec<_>>()
             }
         };
         let all: Vec<_> = (0..workers).map(|first| scope.spawn(compile(first))).collect();
@@ -224,9 +285,11 @@ fn cell(device: &Device, operator: &str, data: &Data) {
                 continue;
             }
         };
-        let registers = bound.loaded().and_then(|l| l.function.report().registers).unwrap_or(0);
+        let registers = bound[0].loaded().and_then(|l| l.function.report().registers).unwrap_or(0);
         let time = measure(device, &SETTINGS, |s| {
-            bound.launch(s).expect("a launch that the device takes");
+            for b in &bound {
+                b.launch(s).expect("a launch that the device takes");
+            }
             Ok(())
         });
         match time {

@@ -313,5 +313,5 @@ fn bad_arguments_are_named() {
         weight_offset: 0.0,
     };
     let said = rms_norm::backward(call, &stream).unwrap_err().to_string();
-    assert_eq!(said, "`workspace`: expected a dense f32 tensor of shape [2, 528, 1, 4], got none");
+    assert_eq!(said, "`workspace`: expected a dense f32 tensor of shape [2, 1056, 1, 4], got none");
 }

@@ -5,7 +5,7 @@ use super::forward::statistic;
 use super::{Kind, view};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, choose};
-use crate::rows::{Chunk, Room, RowPlan, Rows, Sum2, Walk, Ways, launch, vector};
+use crate::rows::{Chunk, Room, RowPlan, Rows, Sum2, Summing, Walk, Ways, launch, vector};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use warpsmith_dsl::ArgumentError;
@@ -32,21 +32,17 @@ fn plan(rows: &[&TensorArg], dim: usize, chip: &Chip) -> Result<Arc<RowPlan>, Ar
     Ok(plan)
 }
 
-/// The plan of a call that sums over rows in the kernel that reads them; `None` where accesses are too narrow, or sums too
-/// many.
-fn summing(rows: &[&TensorArg], keeps: bool, chip: &Chip) -> Option<RowPlan> {
+/// The plan of a call that sums over rows in the kernel that reads them, and in how many parts; `None` where accesses are too
+/// narrow, or sums too many.
+fn summing(rows: &[&TensorArg], keeps: bool, chip: &Chip) -> Option<(RowPlan, usize)> {
     let x = rows.first()?;
     let (dim, vector) = (x.dim(2), vector(rows));
-    let bytes = |most: fn(usize, usize) -> usize| rows.iter().map(|t| t.dtype.bytes()).reduce(most).unwrap_or(4);
-    if vector * bytes(usize::min) < 4 {
-        return None;
-    }
-    let most = most_parts(dim);
-    let parts = |blocks: usize, threads: usize| match blocks {
-        1 => (132 * (512 / threads).max(1)).min(most),
-        _ => columns::clusters(blocks, threads).min(most),
-    };
-    RowPlan::summing(dim, vector, 2 * bytes(usize::max), keeps, parts, chip)
+    let widths = || rows.iter().map(|t| t.dtype.bytes());
+    let (widest, narrowest) = (widths().max()?, widths().min()?);
+    let by = Summing { bytes: 2 * widest, copies: vector * narrowest >= 4, keeps };
+    let (plan, parts) = RowPlan::summing(dim, vector, by, chip)?;
+    let tiles = x.dim(0).div_ceil(plan.rows() * plan.groups());
+    Some((plan, parts.min(most_parts(dim)).min(tiles).max(1)))
 }
 
 /// Gradients of [`Forward`](super::Forward), whose `x` plus `residual` is `x` here. Shapes and dtypes as there.
@@ -294,10 +290,9 @@ pub(crate) fn backward<A: Act>(kind: Kind, call: Backward<'_>, act: &A) -> Resul
         [Some(&x), Some(&dy), Some(&dx), dresidual_out.as_ref(), dresidual.as_ref()].into_iter().flatten().collect();
     let summing = (!sums.is_empty()).then(|| summing(&rows, sums.dbias.is_none(), act.chip())).flatten();
     let fused = summing.is_some();
-    let plan = summing.map_or_else(|| plan(&rows, x.dim(2), act.chip()), |plan| Ok(Arc::new(plan)))?;
-    let parts = match fused {
-        true => (plan.blocks(x.dim(0)) / plan.cluster).max(1),
-        false => columns::parts(x.dim(0)),
+    let (plan, parts) = match summing {
+        Some((plan, parts)) => (Arc::new(plan), parts),
+        None => (plan(&rows, x.dim(2), act.chip())?, columns::parts(x.dim(0))),
     };
     let mut room = match sums.is_empty() {
         true => None,

@@ -11,20 +11,13 @@ use warpsmith_runtime::{Kernels, LaunchError, Plans};
 const PARTS: usize = 64;
 
 /// Parts that there is room for: as many blocks, or clusters, as run at once on a chip of 132 multiprocessors and keep sums
-/// in registers while they go over rows; the same on all chips, so that bits are.
+/// in registers while they go over rows.
 pub(super) fn most_parts(dim: usize) -> usize {
     match dim {
-        ..=4096 => 528,
-        4097..=8192 => 264,
-        8193..=16384 => 115,
+        ..=1024 => 1056,
+        1025..=32_768 => (1056 * 1024 / dim).max(132),
         _ => PARTS,
     }
-}
-
-/// The same of clusters of so many blocks, of 256 threads or more.
-pub(super) fn clusters(blocks: usize, threads: usize) -> usize {
-    // Some multiprocessors are left over in their groups.
-    132 * (512 / threads).max(1) * 7 / 8 / blocks
 }
 
 /// Threads across columns of [`ColumnSum`]'s blocks, and along parts.

@@ -7,12 +7,14 @@ mod plan;
 mod reduce;
 mod ring;
 mod staging;
+mod summing;
 mod walk;
 mod ways;
 
 pub use check::vector;
 pub use plan::{LONGEST_ROW, RowPlan};
 pub use staging::{RingPlan, Ringed};
+pub use summing::Summing;
 
 pub(crate) use check::{Form, Room, check, check_dtype, check_vector, form};
 pub(crate) use launch::launch;

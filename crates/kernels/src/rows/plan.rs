@@ -52,7 +52,7 @@ const FEW: [usize; 2] = [2, 2];
 /// Bytes of a row from which on a thread has more accesses.
 const LONG: usize = 8 << 10;
 /// Threads of a row that do with so few.
-pub(super) const MANY_THREADS: usize = 512;
+const MANY_THREADS: usize = 512;
 /// Accesses of a thread that its registers hold well.
 const MOST: usize = 8;
 /// Accesses at once of a thread that reads its row twice.

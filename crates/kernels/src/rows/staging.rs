@@ -1,6 +1,6 @@
 //! Rows in shared memory: staged once without a loop, or through rings of blocks that go over many.
 
-use super::plan::{BLOCK, MANY_THREADS, RowPlan};
+use super::plan::{BLOCK, RowPlan};
 use warpsmith_dsl::{RowGroup, Tv};
 use warpsmith_types::Chip;
 
@@ -44,9 +44,6 @@ impl RingPlan {
 const STAGED: usize = 32 << 10;
 /// Bytes that a thread of such a block has at most, where its body does with few registers.
 const MOST_STAGED: usize = 256;
-
-/// Values of a thread that sums over rows.
-const SUMMED: usize = 32;
 
 /// What a ring is made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,34 +134,5 @@ impl RowPlan {
         let resident = by_memory.min(by_registers).max(1);
         let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident, stages: 1 };
         RowPlan::ringed(dim, vector, tensors, ring, chip)
-    }
-
-    /// For rows that come through rings to blocks that sum over all of theirs, in registers: of a row of 32 values a thread,
-    /// so that 512 threads fit a multiprocessor, with what goes with every row if it is kept. `bytes` are those of an element
-    /// of all inputs. `parts(blocks, threads)` says how many blocks, or clusters of so many, sum.
-    pub(crate) fn summing(
-        dim: usize,
-        vector: usize,
-        bytes: usize,
-        keeps: bool,
-        parts: impl Fn(usize, usize) -> usize,
-        chip: &Chip,
-    ) -> Option<RowPlan> {
-        let threads = dim.div_ceil(SUMMED).next_power_of_two();
-        let cluster = threads.div_ceil(256).min(chip.cluster as usize).max(1);
-        let threads = threads / cluster;
-        let threads = if dim > 32 * SUMMED { threads.max(BLOCK) } else { threads };
-        let block = threads.max(BLOCK);
-        if block > MANY_THREADS {
-            return None;
-        }
-        let made = |resident: usize| {
-            let ring = Ringed { threads, cluster, bytes, holds: false, keeps, resident, stages: 4 };
-            RowPlan::ringed(dim, vector, 1, ring, chip)
-        };
-        let plan = (1..=(512 / block).max(1)).rev().find_map(made)?;
-        let blocks = parts(cluster, block) * cluster;
-        let ring = plan.ring.map(|ring| RingPlan { blocks, most_blocks: blocks, ..ring });
-        Some(RowPlan { ring, ..plan })
     }
 }

@@ -6,9 +6,9 @@ use warpsmith::compare::encode;
 use warpsmith::cross_entropy::{self, Options};
 use warpsmith::norm::{self, Kind, Norm};
 use warpsmith::random::Random;
-use warpsmith::rows::{RingPlan, Ringed, RowPlan};
+use warpsmith::rows::{RingPlan, Ringed, RowPlan, Summing};
 use warpsmith::{layer_norm, softmax};
-use warpsmith_dsl::{DType, TensorArg};
+use warpsmith_dsl::{DType, TensorArg, Tv};
 use warpsmith_runtime::{Bound, Device, Jit, Tensor};
 use warpsmith_types::Chip;
 
@@ -141,26 +141,49 @@ pub fn norm_gradients() -> Vec<Subject> {
             Ran::after(&before, &all[launch], device, ptx, written)
         })
     };
-    [(20, 0), (500, 2), (8200, 0), (8200, 1)].into_iter().map(of).chain([one_block()]).collect()
+    let apart = [(20, 0), (500, 2)].into_iter().map(of);
+    apart.chain([one_block(3, 100), one_block(13, 500), one_block(4, 8200), parts()]).collect()
 }
 
-/// Gradients of several rows by one block, one after the other.
-fn one_block() -> Subject {
-    let (rows, dim) = (3, 500);
-    Subject::new("layer_norm's gradients by one block", move |device, ptx| {
+/// The weight's gradient alone, of several tiles of rows.
+fn parts() -> Subject {
+    let (rows, dim) = (20, 300);
+    Subject::new("the weight's gradient in parts", move |device, ptx| {
+        let (dy, first, _from) = written(device, "dy", DType::F32, [rows, dim]);
+        let x = normals(device, "x", DType::F32, [rows, dim]);
+        let rstd = vector(device, "rstd", rows);
+        let dweight = zeros(device, "dweight", DType::F32, &[2, dim]);
+        let mut sums = view(&dweight, [2, dim]);
+        let args = norm::WeightGradientArgs {
+            x: &view(&x, [rows, dim]),
+            dy: &view(&dy, [rows, dim]),
+            rstd: &view(&rstd, [rows, 1]),
+            mean: None,
+            dweight: Some(&mut sums),
+            dbias: None,
+        };
+        let kernel = norm::WeightGradient { tv: Tv::rows(8, 32, 4, 2).unwrap(), dim };
+        let bound = Jit::new(kernel).bind(&args, device).unwrap();
+        Ran::after(&[&first], &bound, device, ptx, &[&dweight])
+    })
+}
+
+/// The same with a mode for heads, of which there is one.
+fn view(t: &Tensor, [rows, dim]: [usize; 2]) -> TensorArg {
+    TensorArg { shape: vec![rows, 1, dim], strides: vec![dim, dim, 1], ..t.arg().clone() }
+}
+
+/// Gradients of several rows by one block, or one cluster, one after the other.
+fn one_block(rows: usize, dim: usize) -> Subject {
+    Subject::new(format!("layer_norm's gradients of {rows} × {dim} in one part"), move |device, ptx| {
         let (dy, first, _from) = written(device, "dy", DType::F32, [rows, dim]);
         let x = normals(device, "x", DType::F32, [rows, dim]);
         let dx = zeros(device, "dx", DType::F32, &[rows, dim]);
         let [rstd, mean] = ["rstd", "mean"].map(|name| vector(device, name, rows));
         let [dweight, dbias] = ["dweight", "dbias"].map(|name| zeros(device, name, DType::F32, &[1, dim]));
-        // With a mode for heads, of which there is one.
-        let view = |t: &Tensor, [rows, dim]: [usize; 2]| TensorArg {
-            shape: vec![rows, 1, dim],
-            strides: vec![dim, dim, 1],
-            ..t.arg().clone()
-        };
-        let all = norm::backward_candidates(Kind::Layer, [x.arg(), dy.arg(), dx.arg()], &Chip::H200).unwrap();
-        let kernel = all.into_iter().find_map(|c| c.verdict.ok()).unwrap();
+        let by = Summing { bytes: 8, copies: true, keeps: false };
+        let (rows_plan, _) = RowPlan::summing(dim, 4, by, &Chip::H200).unwrap();
+        let kernel = norm::NormBackward { kind: Kind::Layer, rows: rows_plan };
         let [mut gradient, mut of_weight, mut of_bias] =
             [view(&dx, [rows, dim]), view(&dweight, [1, dim]), view(&dbias, [1, dim])];
         let args = norm::NormBackwardArgs {
