@@ -63,7 +63,10 @@ impl RowPlan {
         }
         let alone = ALONE.into_iter().map(|(values, most)| (1, dim.div_ceil(values).next_power_of_two(), most));
         let cluster = (dim * bytes).div_ceil(PART).next_power_of_two().min(chip.cluster as usize);
-        let threads = (dim.div_ceil(cluster) * bytes).div_ceil(MUCH[usize::from(keeps)]).next_power_of_two().max(BLOCK);
+        let runs = dim.div_ceil(vector).div_ceil(cluster);
+        let few = (runs * vector * bytes).div_ceil(MUCH[usize::from(keeps)]).next_power_of_two().max(BLOCK);
+        // As few as do with as many accesses, so that the last block has its share too.
+        let threads = runs.div_ceil(runs.div_ceil(few)).next_multiple_of(32).max(BLOCK);
         let mut ways = alone.chain([(cluster, threads, 512)]).filter(|(_, threads, most)| threads <= most);
         ways.find_map(|(cluster, threads, _)| {
             let resident = (1..=RESIDENT / threads.max(BLOCK)).rev();

@@ -152,8 +152,8 @@ fn parts() -> Subject {
         let (dy, first, _from) = written(device, "dy", DType::F32, [rows, dim]);
         let x = normals(device, "x", DType::F32, [rows, dim]);
         let rstd = vector(device, "rstd", rows);
-        let dweight = zeros(device, "dweight", DType::F32, &[2, dim]);
-        let mut sums = view(&dweight, [2, dim]);
+        let dweight = zeros(device, "dweight", DType::F32, &[3, dim]);
+        let mut sums = view(&dweight, [3, dim]);
         let args = norm::WeightGradientArgs {
             x: &view(&x, [rows, dim]),
             dy: &view(&dy, [rows, dim]),
