@@ -28,6 +28,8 @@ pub struct Part {
     last_column: i64,
     /// Of its first element.
     address: U64,
+    /// Columns of the tile that are in the tensor for sure.
+    sure: i64,
     at: Loc,
 }
 
@@ -80,7 +82,20 @@ impl Part {
                 address = address + span;
             }
         }
-        Part { tensor, tv: tv.clone(), first, last_column, address, at }
+        Part { tensor, tv: tv.clone(), first, last_column, address, sure: 0, at }
+    }
+
+    /// Promises that the tile's first `columns` are in the tensor, wherever it is: they are accessed without being asked.
+    ///
+    /// ```
+    /// # use warpsmith_dsl::prelude::*;
+    /// # fn example(row: &Tensor, tv: &Tv, rank: U32) -> Frag {
+    /// // Two blocks share a row of 8200: the second has 4096 columns and a few more.
+    /// row.tile([1, 4104], (0, rank)).partition(tv, thread_idx().x).within(4096).load()
+    /// # }
+    /// ```
+    pub fn within(self, columns: usize) -> Part {
+        Part { sure: columns as i64, ..self }
     }
 
     /// Elements in one access: as many of a run as extents, strides and alignment prove to lie together.
@@ -151,7 +166,7 @@ impl Part {
                 }
             };
             let last = self.last_column + column + width as i64 - 1;
-            let condition = valid.and(self.inside(1, column, Some(last)));
+            let condition = if last < self.sure { valid } else { valid.and(self.inside(1, column, Some(last))) };
             let far = row_offset + columns.stride.divisor() * column * bytes;
             let (address, offset) = match i32::try_from(far) {
                 Ok(offset) => (address, offset),

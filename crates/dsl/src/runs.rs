@@ -67,11 +67,22 @@ impl Frag<Stored> {
 /// multiple of as many. Where they are not `there`, nothing is read and zeros are written.
 #[track_caller]
 pub fn copy_async(to: Pointer<U8>, from: Pointer<U8>, bytes: usize, there: Option<Bool>) {
+    copy(to, from, bytes, there.map(|there| select(there, U32::from(bytes), U32::from(0))));
+}
+
+/// The same of as many bytes as are there: zeros are written for the others.
+#[track_caller]
+pub fn copy_async_part(to: Pointer<U8>, from: Pointer<U8>, bytes: usize, there: impl Into<U32>) {
+    copy(to, from, bytes, Some(there.into()));
+}
+
+#[track_caller]
+fn copy(to: Pointer<U8>, from: Pointer<U8>, bytes: usize, there: Option<U32>) {
     let past_l1 = if bytes == 16 { "cg" } else { "ca" };
     let copy = ptx(format!("cp.async.{past_l1}.shared.global"));
     let copy = copy.at_offset(to.address, to.offset).at_offset(from.address, from.offset).number(bytes as i64);
     match there {
-        Some(there) => copy.arg(select(there, U32::from(bytes), U32::from(0)).h).emit(),
+        Some(there) => copy.arg(there.h).emit(),
         None => copy.emit(),
     };
 }

@@ -6,14 +6,16 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 
-use warpsmith_dsl::{Kernel, RowGroup, Tv};
+use warpsmith_dsl::{Kernel, RowGroup, TensorArg, Tv};
 use warpsmith_kernels::compare::encode;
-use warpsmith_kernels::cross_entropy::{CrossEntropy, CrossEntropyArgs, Separate};
-use warpsmith_kernels::norm::{ColumnSum, ColumnSumArgs, Kind, Norm, NormArgs, NormBackward, NormBackwardArgs};
+use warpsmith_kernels::cross_entropy::{self, CrossEntropy, CrossEntropyArgs, Separate};
+use warpsmith_kernels::norm::{
+    self, ColumnSum, ColumnSumArgs, Forward, Kind, Norm, NormArgs, NormBackward, NormBackwardArgs,
+};
 use warpsmith_kernels::random::Random;
-use warpsmith_kernels::rms_norm::{RmsNorm, RmsNormArgs};
+use warpsmith_kernels::rms_norm::{self, RmsNorm, RmsNormArgs};
 use warpsmith_kernels::rows::{Ringed, RowPlan, Summing};
-use warpsmith_kernels::softmax::{Softmax, SoftmaxArgs, SoftmaxBackward, SoftmaxBackwardArgs};
+use warpsmith_kernels::softmax::{self, Softmax, SoftmaxArgs, SoftmaxBackward, SoftmaxBackwardArgs};
 use warpsmith_runtime::bench::{Settings, copy_time, measure};
 use warpsmith_runtime::{Bound, Device, Jit, LaunchError, Tensor};
 use warpsmith_types::{Chip, DType};
@@ -121,6 +123,54 @@ impl Data {
             "softmax_backward" | "rms_backward" | "rms_gradients" => (3, 2),
             _ => (2, 1),
         }
+    }
+
+    /// The plan that a call takes.
+    fn chosen(&self, operator: &str, chip: &Chip) -> Option<RowPlan> {
+        let [x, y, z, w] = [0, 1, 2, 3].map(|i| self.x[i].arg());
+        let (mut out, mut sum) = (y.clone(), w.clone());
+        let weight = Some(self.weight.arg());
+        Some(match operator {
+            "rms_norm" => rms_norm::plan_on(x, weight, y, 1e-6, chip).ok()?.rows,
+            "rms_residual" => {
+                let call = Forward {
+                    weight,
+                    residual: Some(z),
+                    residual_out: Some(&mut sum),
+                    ..Forward::new(x, &mut out, 1e-6)
+                };
+                norm::plan_on(Kind::Rms, &call, chip).ok()?.rows
+            }
+            "layer_norm" => {
+                let call = Forward { weight, bias: weight, ..Forward::new(x, &mut out, 1e-6) };
+                norm::plan_on(Kind::Layer, &call, chip).ok()?.rows
+            }
+            "softmax" => softmax::plan_on(x, y, chip).ok()?.rows,
+            "softmax_backward" => {
+                let all = softmax::backward::candidates(x, z, w, chip).ok()?;
+                all.into_iter().find_map(|c| c.verdict.ok())?.rows
+            }
+            "cross_entropy" => {
+                let view = |t: &Tensor| TensorArg { shape: vec![self.rows], strides: vec![1], ..t.arg().clone() };
+                let (target, mut loss) = (view(&self.target), view(&self.loss));
+                let call = cross_entropy::Forward {
+                    x,
+                    target: &target,
+                    target_logit: None,
+                    weight: None,
+                    loss: &mut loss,
+                    lse: None,
+                    dx: None,
+                    options: cross_entropy::Options::default(),
+                };
+                let all = cross_entropy::candidates(&call, chip).ok()?;
+                all.into_iter().find_map(|c| c.verdict.ok())?.rows
+            }
+            _ => {
+                let all = norm::backward_candidates(Kind::Rms, [x, y, w], chip).ok()?;
+                all.into_iter().find_map(|c| c.verdict.ok())?.rows
+            }
+        })
     }
 
     /// The kernel of a plan, and what sums its parts where it has them.
@@ -258,11 +308,27 @@ fn cell(device: &Device, operator: &str, data: &Data) {
     let weights = operator.starts_with("rms") || operator == "layer_norm";
     let bytes = (moved * data.rows * data.dim * data.dtype.bytes()) as u64;
     let copy = copy_time(device, bytes, &SETTINGS).expect("a card that measures").median().as_secs_f64() * 1e6;
-    let vector = 16 / data.dtype.bytes();
+    let mut vector = 16 / data.dtype.bytes();
+    while !data.dim.is_multiple_of(vector) {
+        vector /= 2;
+    }
     let mut times = vec![];
     let plans =
         plans(data.dim, vector, held, inputs * data.dtype.bytes(), weights, operator == "cross_entropy", device.chip());
-    let plans = if operator == "rms_gradients" { data.summing_plans(plans, device.chip()) } else { plans };
+    let mut plans = match operator {
+        "rms_gradients" => data.summing_plans(plans, device.chip()),
+        _ => data.chosen(operator, device.chip()).into_iter().chain(plans).collect(),
+    };
+    // `cp.async` copies 4 bytes at least, and what is narrower comes by whole blocks.
+    let copies = vector * data.dtype.bytes() >= 4;
+    plans.retain(|p| copies || p.ring.is_none_or(|r| r.stages == 1 && p.rows() == 1 && r.groups == 1));
+    let mut seen = vec![];
+    plans.retain(|p| {
+        !seen.contains(p) && {
+            seen.push(p.clone());
+            true
+        }
+    });
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     // Compiled side by side: it takes longer than running.
     let bound: Vec<_> = std::thread::scope(|scope| {
@@ -305,6 +371,16 @@ fn cell(device: &Device, operator: &str, data: &Data) {
     }
 }
 
+/// Numbers of threads that share so many accesses, few of them idle.
+fn thread_counts(runs: usize) -> Vec<usize> {
+    let accesses = (1..=10).chain([12, 14, 16, 17, 20, 24, 28, 32, 33, 40, 48, 64]);
+    let whole = |t: usize| if t > 32 { t.next_multiple_of(32) } else { t.next_power_of_two() };
+    let mut all: Vec<usize> = accesses.map(|a| whole(runs.div_ceil(a))).filter(|t| *t <= 1024).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// The plan that a call takes, and others.
 fn plans(
     dim: usize,
@@ -315,22 +391,20 @@ fn plans(
     reads_once: bool,
     chip: &Chip,
 ) -> Vec<RowPlan> {
-    let chosen = RowPlan::in_block(dim, vector, held).or_else(|| RowPlan::in_cluster(dim, vector, held, 256, chip));
-    let mut all: Vec<RowPlan> = chosen.into_iter().collect();
+    let mut all = vec![];
     for cluster in [1, 2, 4, 8] {
         let runs = dim.div_ceil(vector * cluster);
-        for threads_per_row in (2..=10).map(|i| 1usize << i) {
+        for threads_per_row in thread_counts(runs) {
             let vectors = runs.div_ceil(threads_per_row);
             let values = vectors * vector * held;
-            let few = threads_per_row < 32 && vectors > 8;
+            let few = threads_per_row < 32 && vectors * vector > 64;
             let blocks_of = if threads_per_row == 1024 { 64 } else { 128 };
-            let idle = threads_per_row > runs;
-            if values > blocks_of || few || idle || (cluster > 1 && (threads_per_row < 128 || dim < 8192)) {
+            if values > blocks_of || few || (cluster > 1 && (threads_per_row < 128 || dim < 8192)) {
                 continue;
             }
             for block in [128usize, 256] {
                 let rows = (block / threads_per_row).max(1);
-                if block == 256 && rows == 1 {
+                if (block == 256 && rows == 1) || !block.is_multiple_of(threads_per_row) && rows > 1 {
                     continue;
                 }
                 let Ok(tv) = Tv::rows(rows, threads_per_row, vector, vectors) else { continue };
@@ -342,8 +416,8 @@ fn plans(
     if std::env::var("RINGS").is_ok_and(|r| r == "no") {
         return all;
     }
-    for threads in (1..=10).map(|i| 1usize << i) {
-        for cluster in [1, 2, 4, 8] {
+    for cluster in [1, 2, 4, 8] {
+        for threads in thread_counts(dim.div_ceil(vector * cluster)) {
             if threads < 32 && dim.div_ceil(vector * threads) > 8 || (cluster > 1 && (threads < 128 || dim < 16384)) {
                 continue;
             }
@@ -392,12 +466,5 @@ fn plans(
             }
         }
     }
-    let mut seen = vec![];
-    all.retain(|p| {
-        !seen.contains(p) && {
-            seen.push(p.clone());
-            true
-        }
-    });
     all
 }

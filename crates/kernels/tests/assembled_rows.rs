@@ -144,8 +144,9 @@ fn all(assembler: &Assembler, dtype: DType, dim: usize, chip: &Chip) {
         check(&Assembled::new(assembler, &kernel, &host, target), &kernel.rows);
         // Those that sum over rows beside it.
         let layer = kind == Kind::Layer;
-        let by = Summing { bytes: 2 * dtype.bytes(), copies: true, keeps: !layer };
-        let Some((rows, parts)) = RowPlan::summing(dim, 16 / dtype.bytes(), by, chip) else { continue };
+        let vector = (0..).map(|i| 16 / dtype.bytes() >> i).find(|v| dim % v == 0).unwrap();
+        let by = Summing { bytes: 2 * dtype.bytes(), copies: vector * dtype.bytes() >= 4, keeps: !layer };
+        let Some((rows, parts)) = RowPlan::summing(dim, vector, by, chip) else { continue };
         let [mut weights, mut biases] = [47, 48].map(|n| tensor(1 << n, DType::F32, &[parts, 1, dim]));
         host.dweight = Some(&mut weights);
         host.dbias = layer.then_some(&mut biases);
@@ -159,7 +160,10 @@ fn row_kernels_of_every_form_fit_their_registers() {
     let Some(assembler) = or_skip(Assembler::find()) else { return };
     for chip in [Chip::H200, Chip::B200] {
         for dtype in [DType::BF16, DType::F32] {
-            for dim in [1024, 8192, 24_576, 32_768, 49_152, 65_536, 131_072, 262_144, 1 << 20] {
+            let lengths = [1024, 8192, 24_576, 32_768, 49_152, 65_536, 131_072, 262_144, 1 << 20];
+            // Of 16-bit floats those too that no tile divides, or no access.
+            let more: &[usize] = if dtype == DType::BF16 { &[1031, 50_257, 65_544, 262_147] } else { &[] };
+            for dim in lengths.iter().chain(more).copied() {
                 all(&assembler, dtype, dim, &chip);
             }
         }

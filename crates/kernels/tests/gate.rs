@@ -34,13 +34,13 @@ fn the_first_that_takes_the_arguments_is_the_one_that_runs() {
 }
 
 /// What every operator over rows says of rows of a length, by its name: the implementation that it takes.
-fn taken(dim: usize, chip: &Chip) -> Vec<(&'static str, &'static str)> {
+fn taken(dtype: DType, dim: usize, chip: &Chip) -> Vec<(&'static str, &'static str)> {
     fn first<P>(all: Vec<Candidate<P>>) -> &'static str {
         let names: Vec<&str> = all.iter().map(|c| c.name).filter(|name| *name != "ring").collect();
         assert_eq!(names, ["registers", "staged", "cluster", "twice"]);
         all.iter().find(|c| c.verdict.is_ok()).unwrap().name
     }
-    let rows = |n: u64| tensor(n << 40, DType::BF16, &[3, dim]);
+    let rows = |n: u64| tensor(n << 40, dtype, &[3, dim]);
     let (x, dy, mut out, one) = (rows(1), rows(2), rows(3), tensor(4 << 40, DType::F32, &[3]));
     let (target, mut loss) = (tensor(5 << 40, DType::I64, &[3]), tensor(6 << 40, DType::F32, &[3]));
     let options = Options::default();
@@ -74,14 +74,15 @@ fn taken(dim: usize, chip: &Chip) -> Vec<(&'static str, &'static str)> {
 
 #[test]
 fn every_operator_holds_short_rows_shares_longer_ones_and_reads_the_longest_twice() {
-    for (dim, on_h200, on_a100) in [
-        (1000, "registers", "registers"),
-        (131_072, "staged", "twice"),
-        (65_537, "cluster", "twice"),
-        (1 << 20, "twice", "twice"),
+    for (dtype, dim, on_h200, on_a100) in [
+        (DType::BF16, 1000, "registers", "registers"),
+        (DType::BF16, 131_072, "staged", "twice"),
+        (DType::BF16, 65_537, "staged", "twice"),
+        (DType::F32, 65_537, "cluster", "twice"),
+        (DType::BF16, 1 << 20, "twice", "twice"),
     ] {
         for (chip, expected) in [(Chip::H200, on_h200), (Chip::A100, on_a100)] {
-            for (operator, way) in taken(dim, &chip) {
+            for (operator, way) in taken(dtype, dim, &chip) {
                 assert_eq!(way, expected, "{operator} of {dim} on {}", chip.name);
             }
         }
@@ -90,12 +91,12 @@ fn every_operator_holds_short_rows_shares_longer_ones_and_reads_the_longest_twic
 
 #[test]
 fn what_is_right_but_not_taken_is_refused_with_its_reason() {
-    let long = tensor(256, DType::BF16, &[1, LONGEST_ROW + 1]);
+    let long = tensor(256, DType::F32, &[1, LONGEST_ROW + 1]);
     let said = |chip| softmax::candidates(&long, &long, &chip).unwrap();
     let refused = said(Chip::B200).remove(0).verdict.unwrap_err();
     assert_eq!(refused, Refusal::RowLength { argument: "x", most: LONGEST_ROW, got: LONGEST_ROW + 1 });
     let refused = said(Chip::B200).remove(1).verdict.unwrap_err().to_string();
-    assert_eq!(refused, "it needs accesses of at least 4 bytes, of 16-bit floats, and those of `x` are 2 bytes");
+    assert_eq!(refused, "it needs accesses of at least 4 bytes, of 16-bit floats, and those of `x` are 4 bytes");
     assert_eq!(said(Chip::B200).remove(2).verdict.unwrap().rows.cluster, 2);
     let refused = said(Chip::A100).remove(2).verdict.unwrap_err().to_string();
     assert_eq!(refused, "it needs sm_90a, and the chip is sm_80");

@@ -70,6 +70,9 @@ impl Operator for Ways {
 /// The longest row whose weight is read from the level-two cache for each row.
 const RINGED: usize = 131_072;
 
+/// Rows of a multiple of so many are shared evenly: what their threads do depends on no condition, which takes registers.
+const EVEN: usize = 16_384;
+
 /// The longest row that is staged where several tensors come by rows, in elements of all of them.
 const STAGED: usize = 131_072;
 
@@ -87,7 +90,7 @@ impl Call<'_> {
             held: 16 << 10,
             staging: if self.inputs == 1 { 128 } else { 256 },
             blocks: 2,
-            most: if self.light { 256 } else { 128 },
+            most: if self.light && self.dim().is_multiple_of(EVEN) { 256 } else { 128 },
             cluster: match self.inputs {
                 _ if self.plain => 1024,
                 1 => 256,

@@ -9,6 +9,11 @@ use warpsmith_types::Chip;
 /// Bytes that one access can move on every supported chip.
 const ACCESS_BYTES: usize = 16;
 
+/// Bytes of a row from which on a thread has more accesses.
+const LONG: usize = 8 << 10;
+/// The most accesses of a thread that are narrower.
+const NARROW: usize = 16;
+
 /// Elements in one access of row-wise (rows, dim) tensors and (dim) vectors: the most, up to 128 bits of the widest
 /// dtype, that lengths, strides and addresses of all of them allow.
 pub fn vector(tensors: &[&TensorArg]) -> usize {
@@ -123,12 +128,17 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
     let (widest, narrowest) = (widths().max().unwrap_or(4), widths().min().unwrap_or(2));
     let too_long = |most: usize| Refusal::RowLength { argument: "x", most, got: dim };
     // Rows of f32 have half the elements to a byte, and registers enough.
-    let stages = widest == 2 && vector * narrowest >= 4;
+    let stages = widest == 2;
     let longest = |blocks: usize| blocks * threads.min(1024) * most_values(threads) / tensors.max(1);
     let (plan, most) = match form {
         Form::Block if stages && dim * widest > room.held => return Err(too_long(room.held / widest)),
-        Form::Block => (RowPlan::in_block_of(dim, vector, tensors, room.accesses), longest(1)),
-        Form::Staged | Form::Ring if !stages => {
+        Form::Block => {
+            let few = room.accesses[usize::from(dim * widest >= LONG)];
+            // Narrow accesses are to bring as much, as far as registers go.
+            let few = (few * ACCESS_BYTES / (vector * widest)).min(few.max(NARROW));
+            (RowPlan::in_block_of(dim, vector, tensors, few), longest(1))
+        }
+        Form::Staged | Form::Ring if !stages || (form == Form::Ring && vector * narrowest < 4) => {
             let bytes = narrowest * vector;
             return Err(Refusal::Accesses { argument: "x", expected: "at least 4 bytes, of 16-bit floats", bytes });
         }

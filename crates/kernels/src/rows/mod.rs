@@ -6,6 +6,7 @@ mod launch;
 mod plan;
 mod reduce;
 mod ring;
+mod shifted;
 mod staging;
 mod summing;
 mod walk;

@@ -47,10 +47,8 @@ pub struct RowPlan {
 
 /// Threads in a block of short rows.
 pub(super) const BLOCK: usize = 128;
-/// Accesses of a thread, of rows shorter than [`LONG`] and of others, where a kernel asks for no others.
-const FEW: [usize; 2] = [2, 2];
-/// Bytes of a row from which on a thread has more accesses.
-const LONG: usize = 8 << 10;
+/// Accesses of a thread, where a kernel asks for no others.
+const FEW: usize = 2;
 /// Threads of a row that do with so few.
 const MANY_THREADS: usize = 512;
 /// Accesses of a thread that its registers hold well.
@@ -73,7 +71,7 @@ impl RowPlan {
         RowPlan::with_threads(dim, vector, threads_for(dim, vector, 1, FEW))
     }
 
-    /// The same with so many threads to a row: a power of two, up to 1024.
+    /// The same with so many threads to a row: a power of two up to 32, or a multiple of 32 up to 1024.
     ///
     /// # Errors
     /// When the row is longer than [`LONGEST_ROW`] or empty, or the number of threads is none of these.
@@ -84,8 +82,12 @@ impl RowPlan {
         if dim == 0 || dim > LONGEST_ROW {
             return refuse("dim", "1 to 49152 elements in a row", dim);
         }
-        if !threads_per_row.is_power_of_two() || threads_per_row > 1024 {
-            return refuse("threads_per_row", "a power of two up to 1024", threads_per_row);
+        if whole_threads(threads_per_row) != threads_per_row || threads_per_row > 1024 {
+            return refuse(
+                "threads_per_row",
+                "a power of two up to 32, or a multiple of 32 up to 1024",
+                threads_per_row,
+            );
         }
         let vectors = dim.div_ceil(vector).div_ceil(threads_per_row);
         let plan = RowPlan::made(dim, vector, threads_per_row, vectors, 1, true, 1);
@@ -120,8 +122,8 @@ impl RowPlan {
         RowPlan::in_block_of(dim, vector, tensors, FEW)
     }
 
-    /// The same with so many accesses to a thread: of rows shorter than 8 KiB, and of others.
-    pub fn in_block_of(dim: usize, vector: usize, tensors: usize, accesses: [usize; 2]) -> Option<RowPlan> {
+    /// The same with about so many accesses to a thread.
+    pub fn in_block_of(dim: usize, vector: usize, tensors: usize, accesses: usize) -> Option<RowPlan> {
         let threads = threads_for(dim, vector, tensors, accesses);
         let vectors = dim.div_ceil(vector).div_ceil(threads);
         let fits = vectors * vector * tensors <= most_values(threads);
@@ -209,6 +211,12 @@ impl RowPlan {
         !self.holds && self.ring.is_none()
     }
 
+    /// Whether rows of elements of so many bytes, the fewest of all inputs, are staged as they lie in memory: threads read
+    /// less at once than `cp.async` copies.
+    pub(crate) fn is_shifted(&self, bytes: usize) -> bool {
+        self.ring.is_some_and(|ring| ring.stages == 1) && self.tv.vector() * bytes < 4
+    }
+
     /// The thread in its group.
     pub(crate) fn lane(&self) -> U32 {
         match self.groups() {
@@ -222,10 +230,9 @@ impl RowPlan {
         self.tile()[1]
     }
 
-    /// Whether every row, or every block's part of one, has the first `columns`.
-    pub(crate) fn whole(&self, columns: usize) -> bool {
-        let last = self.dim - (self.cluster - 1) * self.tile()[1];
-        columns <= last
+    /// The columns that every block has of its part of a row.
+    pub(crate) fn sure(&self) -> usize {
+        if self.is_streamed() { 0 } else { self.dim.saturating_sub((self.cluster - 1) * self.tile()[1]) }
     }
 
     /// Rows and columns of a block's tile.
@@ -266,15 +273,21 @@ impl RowPlan {
     }
 }
 
-/// Threads to a row that one block holds.
-fn threads_for(dim: usize, vector: usize, tensors: usize, accesses: [usize; 2]) -> usize {
+/// Threads to a row that one block holds, with about `few` accesses each: as many, or fewer with up to three accesses more,
+/// where less of them have nothing to do.
+fn threads_for(dim: usize, vector: usize, tensors: usize, few: usize) -> usize {
     let runs = dim.div_ceil(vector).max(1);
-    // Accesses are 16 bytes, or as wide as they can be.
-    let few = accesses[usize::from(runs * 16 >= LONG)];
-    let threads = runs.div_ceil(few).next_power_of_two().min(MANY_THREADS);
+    let by = |accesses: usize| whole_threads(runs.div_ceil(accesses)).min(MANY_THREADS);
+    let accesses = (few..=few + 3).min_by_key(|accesses| by(*accesses) * accesses).unwrap_or(few);
+    let threads = by(accesses);
     let vectors = runs.div_ceil(threads);
     let crowded = vectors * tensors > MOST || vectors * vector * tensors > most_values(threads);
     if crowded && threads == MANY_THREADS { 1024 } else { threads }
+}
+
+/// At least so many threads that share a row: some of a warp, or warps.
+const fn whole_threads(threads: usize) -> usize {
+    if threads > 32 { threads.next_multiple_of(32) } else { threads.next_power_of_two() }
 }
 
 impl fmt::Display for RowPlan {
@@ -319,7 +332,7 @@ mod tests {
                 let [rows, columns] = p.tile();
                 assert!(columns >= dim && rows == p.rows(), "{dim}: {p}");
                 assert!(p.threads() <= 1024 && p.threads().is_multiple_of(32), "{dim}: {p}");
-                assert!(p.group.threads_per_row.is_power_of_two() && rows >= 1, "{dim}: {p}");
+                assert!(whole_threads(p.group.threads_per_row) == p.group.threads_per_row && rows >= 1, "{dim}: {p}");
                 assert!(p.tv.values() <= 64, "{dim}: registers of {p}");
                 assert_eq!(RowPlan::in_block(dim, vector, 1), Some(p));
             }

@@ -5,6 +5,7 @@
 //! thread copies what it reads itself: nobody waits for anybody.
 
 use super::RowPlan;
+use super::shifted::{self, SLACK};
 use warpsmith_dsl::Stored;
 use warpsmith_dsl::cute::{cp_async_fence, cp_async_wait};
 use warpsmith_dsl::prelude::*;
@@ -17,6 +18,8 @@ pub(crate) struct Ring<'p> {
     /// The block in its row's cluster.
     rank: Dim,
     stages: usize,
+    /// Whether rows begin where they do in memory, modulo 16 bytes; of one stage.
+    shifted: bool,
 }
 
 /// A tensor that comes by rows, and where its stages are.
@@ -30,6 +33,8 @@ struct Input {
 /// Which tile is in which stage.
 #[derive(Clone, Copy)]
 pub(crate) struct Stage {
+    /// The tile that is in it.
+    tile: U32,
     /// Of all of the block.
     number: U32,
     /// From the tile that is in it to the one that comes next.
@@ -48,12 +53,13 @@ struct Part {
 impl<'p> Ring<'p> {
     /// For tensors of one shape.
     pub(crate) fn new(plan: &'p RowPlan, stages: usize, inputs: &[&Tensor], rank: Dim) -> Ring<'p> {
+        let shifted = plan.is_shifted(inputs.iter().map(|t| t.dtype().bytes()).min().unwrap_or(4));
         let inputs = inputs.iter().map(|t| {
-            let row_bytes = plan.staged_columns() * t.dtype().bytes();
+            let row_bytes = plan.staged_columns() * t.dtype().bytes() + if shifted { SLACK } else { 0 };
             let bytes = row_bytes * plan.rows() * stages * plan.groups();
             Input { rows: (*t).clone(), stages: Shared::aligned("rows", bytes, 128), row_bytes }
         });
-        Ring { plan, inputs: inputs.collect(), rank, stages }
+        Ring { plan, inputs: inputs.collect(), rank, stages, shifted }
     }
 
     /// The group in its block.
@@ -73,11 +79,22 @@ impl<'p> Ring<'p> {
     }
 
     /// Where the thread's first run of an input is in a stage.
-    fn place(&self, input: &Input, stage: U32) -> Pointer<U8> {
+    fn place(&self, input: &Input, stage: Stage) -> Pointer<U8> {
         let (plan, element) = (self.plan, input.rows.dtype().bytes());
         let first = self.plan.lane() % plan.group.threads_per_row * plan.tv.vector();
-        let row = Dim::from(stage) * (plan.rows() * input.row_bytes) + self.row() * input.row_bytes;
-        input.stages.at(row + Dim::from(first) * element).assume_aligned(plan.tv.vector() * element)
+        self.start(input, stage).offset(Dim::from(first) * element).assume_aligned(plan.tv.vector() * element)
+    }
+
+    /// Where the thread's row of an input begins in a stage.
+    fn start(&self, input: &Input, stage: Stage) -> Pointer<U8> {
+        let row = Dim::from(stage.number) * (self.plan.rows() * input.row_bytes) + self.row() * input.row_bytes;
+        let start = input.stages.at(row);
+        if self.shifted { start.offset(Dim::from(shifted::shift(self.begin(input, stage.tile)))) } else { start }
+    }
+
+    /// Where the block's part of a row begins in memory.
+    fn begin(&self, input: &Input, tile: U32) -> Pointer<U8> {
+        bytes_at(&input.rows, (Dim::from(tile) * self.plan.rows() + self.row(), self.rank * self.plan.tile()[1]))
     }
 
     /// The thread's runs, by their column in the block's tile from the first run's on, and whether they are in the row, where
@@ -87,7 +104,7 @@ impl<'p> Ring<'p> {
         let first = self.plan.lane() % plan.group.threads_per_row * plan.tv.vector();
         let runs = (0..plan.tv.values() / plan.tv.vector()).map(|run| {
             let column = run * across;
-            let inside = (!plan.whole(column + across)).then(|| {
+            let inside = (column + across > plan.sure()).then(|| {
                 let column = first + column;
                 match self.rank {
                     Dim::Static(_) => column.lt(plan.dim),
@@ -101,6 +118,9 @@ impl<'p> Ring<'p> {
 
     /// Starts to copy the thread's part of a tile, of which there may be none any more, into a stage that it does not read.
     fn fill(&self, stage: U32, tile: U32, end: U32) {
+        if self.shifted {
+            return self.fill_shifted(tile);
+        }
         let (plan, runs) = (self.plan, self.runs());
         let first = self.plan.lane() % plan.group.threads_per_row * plan.tv.vector();
         let column = self.rank * plan.tile()[1] + Dim::from(first);
@@ -108,7 +128,8 @@ impl<'p> Ring<'p> {
             for input in &self.inputs {
                 let row = Dim::from(tile) * plan.rows() + self.row();
                 let there = (plan.rows() > 1).then(|| U32::from(row).lt(U32::from(input.rows.dim(0))));
-                let (to, from) = (self.place(input, stage), bytes_at(&input.rows, (row, column)));
+                let here = Stage { number: stage, tile, ahead: end, end };
+                let (to, from) = (self.place(input, here), bytes_at(&input.rows, (row, column)));
                 for (column, inside) in &runs {
                     let offset = column * input.rows.dtype().bytes();
                     let condition = match (there, *inside) {
@@ -121,6 +142,21 @@ impl<'p> Ring<'p> {
             }
         });
         // A group of copies a tile, empty ones at the end, keeps the count of those that are waited for right.
+        cp_async_fence();
+    }
+
+    /// The same by the whole block, of its one tile.
+    fn fill_shifted(&self, tile: U32) {
+        let (plan, [_, columns]) = (self.plan, self.plan.tile());
+        let mine = match self.rank {
+            Dim::Static(_) => U32::from(plan.dim),
+            rank => (U32::from(plan.dim) - U32::from(rank) * columns).min(columns),
+        };
+        for input in &self.inputs {
+            let bytes = input.rows.dtype().bytes();
+            let stage = input.stages.at(0).assume_aligned(16);
+            shifted::fill(stage, self.begin(input, tile), mine * bytes, columns * bytes, plan.lane(), plan.threads());
+        }
         cp_async_fence();
     }
 
@@ -169,7 +205,10 @@ impl<'p> Ring<'p> {
         ready();
         if stages == 1 {
             cp_async_wait(0);
-            let here = Stage { number: base, ahead: end, end };
+            if self.shifted {
+                sync_threads();
+            }
+            let here = Stage { number: base, tile: first, ahead: end, end };
             let body = || {
                 let _ = body(first, first, here);
             };
@@ -185,7 +224,7 @@ impl<'p> Ring<'p> {
         for tile in range(first, end).step(step) {
             let number = base + stage.get();
             cp_async_wait(stages - 1);
-            let here = Stage { number, ahead: step * stages, end };
+            let here = Stage { number, tile, ahead: step * stages, end };
             if !body(tile, tile + step, here) {
                 self.release(tile, here);
             }
@@ -202,20 +241,21 @@ impl<'p> Ring<'p> {
     /// A thread's part of a stage, of input number `which`.
     pub(crate) fn load(&self, which: usize, stage: Stage, outside: f32) -> Option<Frag<Stored>> {
         let (vector, input) = (self.plan.tv.vector(), self.inputs.get(which)?);
-        let (dtype, mine) = (input.rows.dtype(), self.place(input, stage.number));
-        // What is not there was filled with zeros.
+        let (dtype, mine) = (input.rows.dtype(), self.place(input, stage));
+        // What is not there was filled with zeros, but for rows that begin anywhere.
+        let asks = outside != 0.0 || self.shifted;
         let runs = self
             .runs()
             .into_iter()
-            .map(|(column, inside)| (mine.offset(column * dtype.bytes()), inside.filter(|_| outside != 0.0)));
+            .map(|(column, inside)| (mine.offset(column * dtype.bytes()), inside.filter(|_| asks)));
         Some(Frag::load_runs(dtype, vector, &runs.collect::<Vec<Run>>(), outside))
     }
 
     /// One element of a stage; its column is one of this block's.
     pub(crate) fn element(&self, which: usize, stage: Stage, column: U32) -> Option<F32> {
         let (plan, input) = (self.plan, self.inputs.get(which)?);
-        let here = Dim::from(stage.number) * (plan.rows() * input.row_bytes) + self.row() * input.row_bytes;
-        let at = input.stages.at(here + Dim::from(column % plan.tile()[1]) * input.rows.dtype().bytes());
+        let column = Dim::from(column % plan.tile()[1]) * input.rows.dtype().bytes();
+        let at = self.start(input, stage).offset(column);
         Some(match input.rows.dtype() {
             DType::BF16 => at.assume_aligned(2).cast::<BF16>().load().f32(),
             DType::F16 => at.assume_aligned(2).cast::<F16>().load().f32(),

@@ -45,6 +45,9 @@ const STAGED: usize = 32 << 10;
 /// Bytes that a thread of such a block has at most, where its body does with few registers.
 const MOST_STAGED: usize = 256;
 
+/// Accesses of a thread at most, where they are narrow.
+const MOST_VECTORS: usize = 64;
+
 /// What a ring is made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ringed {
@@ -111,22 +114,29 @@ impl RowPlan {
         chip: &Chip,
     ) -> Option<RowPlan> {
         let row = dim * bytes;
-        let cluster = row.div_ceil(STAGED).next_power_of_two().max(blocks).min(chip.cluster as usize);
-        let threads = (0..).map(|i| threads << i).take_while(|t| *t <= chip.threads_per_block as usize);
+        // A little more is better than half as much.
+        let cluster = row.div_ceil(STAGED + STAGED / 8).next_power_of_two().max(blocks).min(chip.cluster as usize);
         // Accesses of 32 bytes take more registers at once.
         let wide = chip.target.number >= 100;
         let most = if wide { most.min(MOST_STAGED / 2) } else { most };
-        let mut threads = threads.filter(|t| dim.div_ceil(cluster * t * vector) * vector * bytes <= most);
-        let threads = threads.next()?;
+        let runs = dim.div_ceil(vector).div_ceil(cluster);
+        let most_vectors = (most / (vector * bytes)).clamp(1, MOST_VECTORS);
+        let threads = (threads..=chip.threads_per_block as usize).step_by(32);
+        let threads = threads.into_iter().find(|t| runs.div_ceil(*t) <= most_vectors)?;
+        // As few as do with as many accesses.
+        let threads = runs.div_ceil(runs.div_ceil(threads)).next_multiple_of(32).max(BLOCK);
         let many = dim.div_ceil(cluster * threads * vector) * vector * bytes > MOST_STAGED / 2;
         // What a thread needs without spilling, as measured.
         let registers = match (threads, tensors, many) {
             (..=128, ..) => 96,
-            (256, 1, _) => 80,
-            (256, _, true) => 128,
+            (..=224, 1, true) => 104,
+            (..=224, 1, _) => 88,
+            (..=256, 1, _) => 80,
+            (..=288, 1, false) => 72,
+            (..=256, _, true) => 128,
             _ => 64,
         };
-        let little = tensors == 1 && threads > 256 && most < MOST_STAGED;
+        let little = tensors == 1 && threads > 288 && vector > 1 && most < MOST_STAGED;
         let registers = registers + if wide || little { 16 } else { 0 };
         let stage = dim.div_ceil(cluster * threads * vector) * threads * vector * bytes + 2048;
         let by_memory = chip.shared_per_multiprocessor as usize / stage;

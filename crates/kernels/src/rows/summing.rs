@@ -42,7 +42,7 @@ impl RowPlan {
     pub fn summing(dim: usize, vector: usize, by: Summing, chip: &Chip) -> Option<(RowPlan, usize)> {
         let multiprocessors = chip.multiprocessors as usize;
         if dim * by.bytes <= SHORT {
-            let plan = RowPlan::in_block_of(dim, vector, 2, [2, 2])?;
+            let plan = RowPlan::in_block_of(dim, vector, 2, 2)?;
             return Some((plan, multiprocessors * SHORT_BLOCKS));
         }
         if let Some(mut plan) = RowPlan::summing_ring(dim, vector, by, chip) {
@@ -51,7 +51,7 @@ impl RowPlan {
             let parts = ring.blocks / plan.cluster;
             return Some((plan, parts));
         }
-        let plan = RowPlan::in_block_of(dim, vector, 2, [2, 4]).filter(|_| dim <= HELD)?;
+        let plan = RowPlan::in_block_of(dim, vector, 2, 4).filter(|_| dim <= HELD)?;
         let parts = multiprocessors * (RESIDENT / 2 / plan.threads()).max(1);
         Some((plan, parts))
     }

@@ -219,14 +219,14 @@ impl Chunk<'_> {
     /// This thread's part of rows.
     pub(crate) fn of(&self, rows: &Tensor) -> Part {
         let plan = self.rows.plan;
-        rows.tile(plan.tile(), (self.tile, self.column)).partition(&plan.tv, plan.lane())
+        rows.tile(plan.tile(), (self.tile, self.column)).partition(&plan.tv, plan.lane()).within(plan.sure())
     }
 
     /// Of a vector that goes with every row.
     pub(crate) fn of_vector(&self, vector: &Tensor) -> Part {
         let plan = self.rows.plan;
         let tile = vector.broadcast(plan.rows()).tile(plan.tile(), (0, self.column));
-        tile.partition(&plan.tv, plan.lane())
+        tile.partition(&plan.tv, plan.lane()).within(plan.sure())
     }
 
     /// Loads floats of input number `which`; what lies past the row reads as `outside`.
