@@ -319,6 +319,9 @@ fn cell(device: &Device, operator: &str, data: &Data) {
         "rms_gradients" => data.summing_plans(plans, device.chip()),
         _ => data.chosen(operator, device.chip()).into_iter().chain(plans).collect(),
     };
+    if operator != "rms_gradients" && vector == 1 {
+        plans.extend(streamed_plans(data.dim, device.chip()));
+    }
     // `cp.async` copies 4 bytes at least, and what is narrower comes by whole blocks.
     let copies = vector * data.dtype.bytes() >= 4;
     plans.retain(|p| copies || p.ring.is_none_or(|r| r.stages == 1 && p.rows() == 1 && r.groups == 1));
@@ -378,6 +381,23 @@ fn thread_counts(runs: usize) -> Vec<usize> {
     let mut all: Vec<usize> = accesses.map(|a| whole(runs.div_ceil(a))).filter(|t| *t <= 1024).collect();
     all.sort_unstable();
     all.dedup();
+    all
+}
+
+/// Rows that are read as often as they are needed, by narrow accesses.
+fn streamed_plans(dim: usize, chip: &Chip) -> Vec<RowPlan> {
+    let mut all = vec![];
+    for threads in [256, 512, 1024] {
+        for vectors in [4, 8, 16] {
+            for cluster in
+                [1, 2, 4, 8].into_iter().filter(|c| *c <= chip.cluster as usize && threads * vectors * c <= dim)
+            {
+                let Ok(tv) = Tv::rows(1, threads, 1, vectors) else { continue };
+                let group = RowGroup { rows: 1, threads_per_row: threads };
+                all.push(RowPlan { group, tv, dim, cluster, holds: false, tensors: 1, ring: None });
+            }
+        }
+    }
     all
 }
 

@@ -99,13 +99,32 @@ pub enum Refusal {
         /// Elements of a row.
         got: usize,
     },
+    /// It keeps a weight, and the call has none, or more than it keeps.
+    #[error("it keeps a weight between rows, and nothing else")]
+    Weight,
     /// A row is too short to be worth it.
-    #[error("it takes rows of at least {least} elements with a weight, and `{argument}` has {got}")]
+    #[error("it takes rows of at least {least} elements, and `{argument}` has {got}")]
     Short {
         /// The argument.
         argument: &'static str,
         /// Elements from which on it is.
         least: usize,
+        /// Elements of a row.
+        got: usize,
+    },
+    /// It reads rows once.
+    #[error("it reads rows once, and `{argument}` is needed again")]
+    Again {
+        /// The argument.
+        argument: &'static str,
+    },
+    /// Rows are shared evenly by others.
+    #[error("it takes rows of no multiple of {factor} elements, and `{argument}` has {got}")]
+    Even {
+        /// The argument.
+        argument: &'static str,
+        /// What the length is a multiple of.
+        factor: usize,
         /// Elements of a row.
         got: usize,
     },
@@ -158,7 +177,14 @@ impl From<Refusal> for ArgumentError {
                 (argument, format!("rows aligned to {bytes} bytes"), got)
             }
             Refusal::Short { argument, least, got } => {
-                (argument, format!("rows of at least {least} elements, and a weight"), got.to_string())
+                (argument, format!("rows of at least {least} elements"), got.to_string())
+            }
+            Refusal::Weight => ("weight", "a weight, and nothing else".into(), "another call".into()),
+            Refusal::Again { argument } => {
+                (argument, "rows that are read once".into(), "rows that are read again".into())
+            }
+            Refusal::Even { argument, factor, got } => {
+                (argument, format!("rows of no multiple of {factor} elements"), got.to_string())
             }
             Refusal::Accesses { argument, expected, bytes } => {
                 (argument, format!("accesses of {expected}"), format!("{bytes} bytes"))

@@ -144,7 +144,7 @@ fn all(assembler: &Assembler, dtype: DType, dim: usize, chip: &Chip) {
         check(&Assembled::new(assembler, &kernel, &host, target), &kernel.rows);
         // Those that sum over rows beside it.
         let layer = kind == Kind::Layer;
-        let vector = (0..).map(|i| 16 / dtype.bytes() >> i).find(|v| dim % v == 0).unwrap();
+        let vector = (0..).map(|i| (16 / dtype.bytes()) >> i).find(|v| dim.is_multiple_of(*v)).unwrap();
         let by = Summing { bytes: 2 * dtype.bytes(), copies: vector * dtype.bytes() >= 4, keeps: !layer };
         let Some((rows, parts)) = RowPlan::summing(dim, vector, by, chip) else { continue };
         let [mut weights, mut biases] = [47, 48].map(|n| tensor(1 << n, DType::F32, &[parts, 1, dim]));

@@ -18,6 +18,7 @@ const ROOM: Room = Room {
     blocks: 1,
     most: 256,
     cluster: 256,
+    once: true,
 };
 
 /// For rows of logits and of gradients.

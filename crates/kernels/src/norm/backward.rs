@@ -266,6 +266,7 @@ const ROOM: Room = Room {
     blocks: 1,
     most: 256,
     cluster: 256,
+    once: false,
 };
 
 /// Launches a call, or does else with it, kernel by kernel.

@@ -1,7 +1,7 @@
 //! How rows that are normalised are read.
 
 use crate::gate::{Implementation, Operator, Refusal};
-use crate::rows::{Form, Room, RowPlan, form};
+use crate::rows::{EVEN, Form, Room, RowPlan, form};
 use warpsmith_dsl::TensorArg;
 use warpsmith_types::Chip;
 
@@ -36,8 +36,12 @@ impl Operator for Ways {
             what: "clusters go over rows that come ahead into shared memory, and keep the weight in registers",
             supports: |call, chip| {
                 let dim = call.dim();
-                if !call.weight || !call.plain || dim <= RINGED {
-                    return Err(Refusal::Short { argument: "x", least: RINGED + 1, got: dim });
+                if !call.weight || !call.plain {
+                    return Err(Refusal::Weight);
+                }
+                let least = if dim.is_multiple_of(EVEN) { RINGED } else { RINGED / 2 } + 1;
+                if dim < least {
+                    return Err(Refusal::Short { argument: "x", least, got: dim });
                 }
                 call.by(Form::Ring, chip)
             },
@@ -67,11 +71,8 @@ impl Operator for Ways {
     };
 }
 
-/// The longest row whose weight is read from the level-two cache for each row.
+/// The longest row whose weight is read from the level-two cache for each row; half as long where rows are shared unevenly.
 const RINGED: usize = 131_072;
-
-/// Rows of a multiple of so many are shared evenly: what their threads do depends on no condition, which takes registers.
-const EVEN: usize = 16_384;
 
 /// The longest row that is staged where several tensors come by rows, in elements of all of them.
 const STAGED: usize = 131_072;
@@ -96,6 +97,7 @@ impl Call<'_> {
                 1 => 256,
                 _ => 512,
             },
+            once: false,
         };
         form(way, &self.rows, room, chip)
     }

@@ -11,6 +11,8 @@ const ACCESS_BYTES: usize = 16;
 
 /// Bytes of a row from which on a thread has more accesses.
 const LONG: usize = 8 << 10;
+/// Rows of a multiple of so many are shared evenly: what their threads do depends on no condition, which takes registers.
+pub(crate) const EVEN: usize = 16_384;
 /// The most accesses of a thread that are narrower.
 const NARROW: usize = 16;
 
@@ -87,6 +89,8 @@ pub(crate) fn check_dtype(name: &'static str, dtype: DType) -> Result<(), Argume
 pub(crate) enum Form {
     /// Once, and held by a block.
     Block,
+    /// Once, tile by tile.
+    Online,
     /// Once, into shared memory, by a block or a cluster.
     Staged,
     /// Once, by blocks that go over many rows and keep what goes with each.
@@ -118,6 +122,8 @@ pub(crate) struct Room {
     pub(crate) most: usize,
     /// Threads to a block of a cluster that holds a row, as long as clusters go as far.
     pub(crate) cluster: usize,
+    /// Whether a body that writes no row reads one once.
+    pub(crate) once: bool,
 }
 
 /// The plan of a kernel that reads rows in one form.
@@ -142,6 +148,14 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
             let bytes = narrowest * vector;
             return Err(Refusal::Accesses { argument: "x", expected: "at least 4 bytes, of 16-bit floats", bytes });
         }
+        Form::Online if !room.once || rows.len() > 1 => return Err(Refusal::Again { argument: "x" }),
+        Form::Online if dim * widest <= room.held => {
+            return Err(Refusal::Short { argument: "x", least: room.held / widest + 1, got: dim });
+        }
+        Form::Online if widest == 4 || dim.is_multiple_of(EVEN) => {
+            return Err(Refusal::Even { argument: "x", factor: EVEN, got: dim });
+        }
+        Form::Online => (RowPlan::online(dim, vector, chip), usize::MAX),
         Form::Staged => {
             let inputs = room.inputs * widest;
             (
@@ -151,17 +165,16 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
         }
         Form::Ring => {
             let bytes = room.inputs * widest;
-            let ring = |threads| Ringed {
-                threads,
-                cluster: chip.cluster as usize,
-                bytes,
-                holds: false,
-                keeps: true,
-                resident: 1,
-                stages: 2,
+            let cluster = chip.cluster as usize;
+            let runs = dim.div_ceil(vector).div_ceil(cluster.max(1));
+            let made = |(resident, most): (usize, usize)| {
+                // As few threads as do with as many accesses, so that the last block has its share too.
+                let threads = runs.div_ceil(runs.div_ceil(most)).next_multiple_of(32);
+                let ring = Ringed { threads, cluster, bytes, holds: false, keeps: true, resident, stages: 2 };
+                RowPlan::ringed(dim, vector, tensors, ring, chip)
             };
-            let made = |threads| RowPlan::ringed(dim, vector, tensors, ring(threads), chip);
-            ([512, 1024].into_iter().find_map(made), chip.shared_per_block as usize * chip.cluster as usize / bytes / 2)
+            let plan = [(2, 512), (1, 512), (1, 1024)].into_iter().find_map(made);
+            (plan, chip.shared_per_block as usize * cluster / bytes / 2)
         }
         Form::Cluster if chip.cluster < 2 => {
             return Err(Refusal::Target { needed: Target::SM_90A, got: chip.target });

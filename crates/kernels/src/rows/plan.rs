@@ -163,6 +163,15 @@ impl RowPlan {
         RowPlan::made(dim, vector, threads, STREAMED, cluster, false, 1)
     }
 
+    /// For rows of 16-bit floats that are read once, tile by tile; `None` for rows of nothing.
+    pub fn online(dim: usize, vector: usize, chip: &Chip) -> Option<RowPlan> {
+        // Narrow accesses are to bring as much.
+        let (threads, accesses) = if vector >= 8 { (BLOCK, STREAMED) } else { (2 * BLOCK, 2 * STREAMED) };
+        // More to a row where it is longer, so that a few rows fill more of a chip.
+        let cluster = [(4, 131_072), (2, 32_768)].into_iter().find(|(_, most)| dim > *most).map_or(1, |(c, _)| c);
+        RowPlan::made(dim, vector, threads, accesses, cluster.min(chip.cluster as usize).max(1), false, 1)
+    }
+
     /// This plan, and those with other numbers of threads or blocks that may be faster for rows of `dim` elements: a
     /// thread has one access at least, and what it holds fits its registers.
     pub fn others(&self, dim: usize) -> impl Iterator<Item = RowPlan> {

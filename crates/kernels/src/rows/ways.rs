@@ -17,6 +17,11 @@ impl Operator for Ways {
             supports: |(rows, room), chip| form(Form::Block, rows, *room, chip),
         },
         Implementation {
+            name: "online",
+            what: "blocks read rows once, tile by tile, where nothing is read again",
+            supports: |(rows, room), chip| form(Form::Online, rows, *room, chip),
+        },
+        Implementation {
             name: "staged",
             what: "the blocks of a row copy it into shared memory once, and read it there",
             supports: |(rows, room), chip| form(Form::Staged, rows, *room, chip),

@@ -71,6 +71,7 @@ const ROOM: Room = Room {
     blocks: 1,
     most: 256,
     cluster: 256,
+    once: false,
 };
 
 impl Plans for SoftmaxBackward {

@@ -21,6 +21,7 @@ const ROOM: Room = Room {
     blocks: 1,
     most: 256,
     cluster: 1024,
+    once: false,
 };
 
 impl Operator for Ways {
