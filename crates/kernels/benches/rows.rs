@@ -322,6 +322,9 @@ fn cell(device: &Device, operator: &str, data: &Data) {
     if operator != "rms_gradients" && vector == 1 {
         plans.extend(streamed_plans(data.dim, device.chip()));
     }
+    let slices = |p: &RowPlan| [2, 4].into_iter().filter_map(|s| p.clone().sliced(s)).collect::<Vec<_>>();
+    let sliced: Vec<RowPlan> = plans.iter().filter(|p| p.tv.values() >= 32).flat_map(slices).collect();
+    plans.extend(sliced);
     // `cp.async` copies 4 bytes at least, and what is narrower comes by whole blocks.
     let copies = vector * data.dtype.bytes() >= 4;
     plans.retain(|p| copies || p.ring.is_none_or(|r| r.stages == 1 && p.rows() == 1 && r.groups == 1));
@@ -394,7 +397,7 @@ fn streamed_plans(dim: usize, chip: &Chip) -> Vec<RowPlan> {
             {
                 let Ok(tv) = Tv::rows(1, threads, 1, vectors) else { continue };
                 let group = RowGroup { rows: 1, threads_per_row: threads };
-                all.push(RowPlan { group, tv, dim, cluster, holds: false, tensors: 1, ring: None });
+                all.push(RowPlan { group, tv, slice: None, dim, cluster, holds: false, tensors: 1, ring: None });
             }
         }
     }
@@ -429,7 +432,7 @@ fn plans(
                 }
                 let Ok(tv) = Tv::rows(rows, threads_per_row, vector, vectors) else { continue };
                 let group = RowGroup { rows, threads_per_row };
-                all.push(RowPlan { group, tv, dim, cluster, holds: true, tensors: held, ring: None });
+                all.push(RowPlan { group, tv, slice: None, dim, cluster, holds: true, tensors: held, ring: None });
             }
         }
     }
@@ -481,7 +484,7 @@ fn plans(
                     }
                     let Ok(tv) = Tv::rows(1, threads, vector, vectors) else { continue };
                     let group = RowGroup { rows: 1, threads_per_row: threads };
-                    all.push(RowPlan { group, tv, dim, cluster, holds: false, tensors: held, ring: None });
+                    all.push(RowPlan { group, tv, slice: None, dim, cluster, holds: false, tensors: held, ring: None });
                 }
             }
         }

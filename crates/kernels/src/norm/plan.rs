@@ -39,9 +39,8 @@ impl Operator for Ways {
                 if !call.weight || !call.plain {
                     return Err(Refusal::Weight);
                 }
-                let least = if dim.is_multiple_of(EVEN) { RINGED } else { RINGED / 2 } + 1;
-                if dim < least {
-                    return Err(Refusal::Short { argument: "x", least, got: dim });
+                if dim <= RINGED {
+                    return Err(Refusal::Short { argument: "x", least: RINGED + 1, got: dim });
                 }
                 call.by(Form::Ring, chip)
             },
@@ -71,7 +70,7 @@ impl Operator for Ways {
     };
 }
 
-/// The longest row whose weight is read from the level-two cache for each row; half as long where rows are shared unevenly.
+/// The longest row whose weight is read from the level-two cache for each row.
 const RINGED: usize = 131_072;
 
 /// The longest row that is staged where several tensors come by rows, in elements of all of them.

@@ -32,6 +32,9 @@ pub struct RowPlan {
     pub group: RowGroup,
     /// Who owns what of a block's tile; its columns may overhang the row.
     pub tv: Tv,
+    /// The same of a slice, where threads read their parts of staged rows slice by slice: with less at once they need fewer
+    /// registers.
+    pub slice: Option<Tv>,
     /// The length of a row.
     pub dim: usize,
     /// Blocks that share a row.
@@ -109,6 +112,7 @@ impl RowPlan {
         (dim > 0 && dim.is_multiple_of(vector)).then_some(RowPlan {
             group,
             tv,
+            slice: None,
             dim,
             cluster,
             holds,
@@ -239,6 +243,16 @@ impl RowPlan {
         self.tile()[1]
     }
 
+    /// Who owns what of what is read at once.
+    pub(crate) fn at_once(&self) -> &Tv {
+        self.slice.as_ref().unwrap_or(&self.tv)
+    }
+
+    /// Slices of a thread's part of a row.
+    pub(crate) fn slices(&self) -> usize {
+        self.tv.values() / self.at_once().values()
+    }
+
     /// The columns that every block has of its part of a row.
     pub(crate) fn sure(&self) -> usize {
         if self.is_streamed() { 0 } else { self.dim.saturating_sub((self.cluster - 1) * self.tile()[1]) }
@@ -311,6 +325,9 @@ impl fmt::Display for RowPlan {
         }
         if self.is_streamed() {
             write!(f, ", read twice in {} tiles", self.tiles())?;
+        }
+        if self.slices() > 1 {
+            write!(f, " in {} slices", self.slices())?;
         }
         if let Some(RingPlan { stages, groups, resident, keeps, .. }) = self.ring {
             write!(f, ", {stages} stage{}", if stages == 1 { "" } else { "s" })?;

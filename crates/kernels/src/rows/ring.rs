@@ -238,15 +238,18 @@ impl<'p> Ring<'p> {
         self.fill(stage.number, tile + stage.ahead, stage.end);
     }
 
-    /// A thread's part of a stage, of input number `which`.
-    pub(crate) fn load(&self, which: usize, stage: Stage, outside: f32) -> Option<Frag<Stored>> {
+    /// A slice of a thread's part of a stage, of input number `which`.
+    pub(crate) fn load(&self, which: usize, stage: Stage, slice: usize, outside: f32) -> Option<Frag<Stored>> {
         let (vector, input) = (self.plan.tv.vector(), self.inputs.get(which)?);
+        let at_once = self.plan.at_once().values() / vector;
         let (dtype, mine) = (input.rows.dtype(), self.place(input, stage));
         // What is not there was filled with zeros, but for rows that begin anywhere.
         let asks = outside != 0.0 || self.shifted;
         let runs = self
             .runs()
             .into_iter()
+            .skip(slice * at_once)
+            .take(at_once)
             .map(|(column, inside)| (mine.offset(column * dtype.bytes()), inside.filter(|_| asks)));
         Some(Frag::load_runs(dtype, vector, &runs.collect::<Vec<Run>>(), outside))
     }

@@ -46,7 +46,10 @@ const STAGED: usize = 32 << 10;
 const MOST_STAGED: usize = 256;
 
 /// Accesses of a thread at most, where they are narrow.
-const MOST_VECTORS: usize = 64;
+const MOST_VECTORS: usize = 40;
+
+/// Accesses of a slice, where they are narrow.
+const SLICE: usize = 10;
 
 /// What a ring is made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,15 +74,27 @@ impl RowPlan {
     /// For rows that come through a ring: `threads_per_row` threads of each of `cluster` blocks share a row, whose inputs have
     /// so many bytes an element together; `None` where shared memory or registers do not hold it.
     pub fn ringed(dim: usize, vector: usize, tensors: usize, ring: Ringed, chip: &Chip) -> Option<RowPlan> {
+        RowPlan::ringed_in(1, dim, vector, tensors, ring, chip)
+    }
+
+    /// The same with a multiple of so many accesses to a thread.
+    fn ringed_in(
+        slices: usize,
+        dim: usize,
+        vector: usize,
+        tensors: usize,
+        ring: Ringed,
+        chip: &Chip,
+    ) -> Option<RowPlan> {
         let Ringed { threads, cluster, bytes, holds, keeps, resident, stages: most } = ring;
         let runs = dim.div_ceil(vector).div_ceil(cluster);
-        let vectors = runs.div_ceil(threads);
+        let vectors = runs.div_ceil(threads).next_multiple_of(slices);
         let groups = if threads <= 32 { BLOCK / 32 } else { 1 };
         let rows = (32 / threads).max(1);
         let tv = Tv::rows(rows, threads, vector, vectors).ok()?;
         let group = RowGroup { rows, threads_per_row: threads };
         let ring = RingPlan { stages: 0, groups, resident, blocks: 0, most_blocks: 0, keeps, bytes };
-        let plan = RowPlan { group, tv, dim, cluster, holds, tensors, ring: Some(ring) };
+        let plan = RowPlan { group, tv, slice: None, dim, cluster, holds, tensors, ring: Some(ring) };
         // Each block keeps 1 KiB for itself on sm_90.
         let room = (chip.shared_per_multiprocessor as usize / resident - 1024).min(chip.shared_per_block as usize);
         let stage = plan.staged_columns() * bytes * rows * groups;
@@ -99,6 +114,18 @@ impl RowPlan {
             && (kept + held) <= 160;
         let ring = RingPlan { stages, blocks, most_blocks, ..ring };
         (fits && no_block_is_empty && dim.is_multiple_of(vector)).then_some(RowPlan { ring: Some(ring), ..plan })
+    }
+
+    /// The same plan with so many slices; `None` where a thread's accesses are no multiple, or its registers hold rows.
+    pub fn sliced(self, slices: usize) -> Option<RowPlan> {
+        let vectors = self.tv.values() / self.tv.vector();
+        if slices == 0 || !vectors.is_multiple_of(slices) || self.holds || self.ring.is_none_or(|ring| ring.stages > 1)
+        {
+            return None;
+        }
+        let RowGroup { rows, threads_per_row } = self.group;
+        let slice = Tv::rows(rows, threads_per_row, self.tv.vector(), vectors / slices).ok()?;
+        Some(RowPlan { slice: (slices > 1).then_some(slice), ..self })
     }
 
     /// For rows that are copied into shared memory, by at least so many `blocks` of so many `threads`, each row's inputs once:
@@ -124,10 +151,21 @@ impl RowPlan {
         let threads = (threads..=chip.threads_per_block as usize).step_by(32);
         let threads = threads.into_iter().find(|t| runs.div_ceil(*t) <= most_vectors)?;
         // As few as do with as many accesses.
-        let threads = runs.div_ceil(runs.div_ceil(threads)).next_multiple_of(32).max(BLOCK);
+        let vectors = runs.div_ceil(threads);
+        let even = dim == cluster * threads * vectors * vector;
+        let slices = match vectors {
+            _ if vector == 1 => vectors.div_ceil(SLICE),
+            // Conditions take registers, too.
+            8 if !even && bytes == 2 && threads > 224 => 2,
+            _ => 1,
+        };
+        let threads = runs.div_ceil(vectors.next_multiple_of(slices)).next_multiple_of(32).max(BLOCK);
         let many = dim.div_ceil(cluster * threads * vector) * vector * bytes > MOST_STAGED / 2;
         // What a thread needs without spilling, as measured.
         let registers = match (threads, tensors, many) {
+            _ if vector == 1 && bytes == 2 => 38,
+            _ if vector == 1 => 80,
+            _ if slices > 1 => 64,
             (..=128, ..) => 96,
             (..=224, 1, true) => 104,
             (..=224, 1, _) => 88,
@@ -143,6 +181,6 @@ impl RowPlan {
         let by_registers = chip.registers_per_multiprocessor as usize / (threads * registers);
         let resident = by_memory.min(by_registers).max(1);
         let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident, stages: 1 };
-        RowPlan::ringed(dim, vector, tensors, ring, chip)
+        RowPlan::ringed_in(slices, dim, vector, tensors, ring, chip)?.sliced(slices)
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Chunk<'w> {
     tile: Dim,
     /// Which columns of them.
     column: Dim,
+    /// Which slice of those.
+    slice: usize,
     stage: Option<Stage>,
 }
 
@@ -62,7 +64,7 @@ impl<'p> Rows<'p> {
     /// What goes with every row: loaded once and now where a loop is to come and registers hold it, or else when it is asked
     /// for.
     pub(crate) fn keep<'w, T: Clone>(&'w self, load: impl Fn(Chunk<'w>) -> T) -> impl Fn(Chunk<'w>) -> T {
-        let chunk = Chunk { rows: self, tile: Dim::Static(0), column: self.rank, stage: None };
+        let chunk = Chunk { rows: self, tile: Dim::Static(0), column: self.rank, slice: 0, stage: None };
         let kept = self.plan.ring.is_some_and(|ring| ring.keeps).then(|| load(chunk));
         move |chunk| kept.clone().unwrap_or_else(|| load(chunk))
     }
@@ -131,7 +133,7 @@ impl<'p> Rows<'p> {
 
     /// This thread's part of a vector that goes with every row, by the columns of the block's tile.
     pub(crate) fn vector(&self, vector: &Tensor) -> Part {
-        Chunk { rows: self, tile: Dim::Static(0), column: self.rank, stage: None }.of_vector(vector)
+        Chunk { rows: self, tile: Dim::Static(0), column: self.rank, slice: 0, stage: None }.of_vector(vector)
     }
 }
 
@@ -145,7 +147,7 @@ impl<'w> Walk<'w> {
     /// Does something with each tile of the row.
     pub(crate) fn each(&self, f: impl Fn(Chunk<'w>)) {
         if !self.plan.is_streamed() {
-            return f(self.held());
+            return (0..self.plan.slices()).for_each(|slice| f(Chunk { slice, ..self.held() }));
         }
         for column in range(self.rows.rank, self.plan.tiles()).step(self.plan.cluster) {
             f(Chunk { column: column.into(), ..self.held() });
@@ -163,7 +165,8 @@ impl<'w> Walk<'w> {
             }
             all.get()
         } else {
-            part(self.held())
+            let slices = (1..self.plan.slices()).map(|slice| Chunk { slice, ..self.held() });
+            slices.fold(part(self.held()), |so_far, c| S::merge(so_far, part(c)))
         };
         if self.plan.holds {
             self.release();
@@ -181,7 +184,7 @@ impl<'w> Walk<'w> {
 
     /// The one tile of a group that holds its rows.
     pub(crate) fn held(&self) -> Chunk<'w> {
-        Chunk { rows: self.rows, tile: self.tile, column: self.rows.rank, stage: self.stage }
+        Chunk { rows: self.rows, tile: self.tile, column: self.rows.rank, slice: 0, stage: self.stage }
     }
 
     /// The thread's row, and whether it is a row of so many.
@@ -216,17 +219,28 @@ impl<'w> Walk<'w> {
 }
 
 impl Chunk<'_> {
+    /// Which of all slices of rows it is.
+    fn number(&self) -> Dim {
+        self.column * self.rows.plan.slices() + self.slice
+    }
+
+    /// Its first columns that are there for sure.
+    fn sure(&self) -> usize {
+        let plan = self.rows.plan;
+        plan.sure().saturating_sub(self.slice * plan.at_once().tile()[1])
+    }
+
     /// This thread's part of rows.
     pub(crate) fn of(&self, rows: &Tensor) -> Part {
-        let plan = self.rows.plan;
-        rows.tile(plan.tile(), (self.tile, self.column)).partition(&plan.tv, plan.lane()).within(plan.sure())
+        let (plan, tv) = (self.rows.plan, self.rows.plan.at_once());
+        rows.tile(tv.tile(), (self.tile, self.number())).partition(tv, plan.lane()).within(self.sure())
     }
 
     /// Of a vector that goes with every row.
     pub(crate) fn of_vector(&self, vector: &Tensor) -> Part {
-        let plan = self.rows.plan;
-        let tile = vector.broadcast(plan.rows()).tile(plan.tile(), (0, self.column));
-        tile.partition(&plan.tv, plan.lane()).within(plan.sure())
+        let (plan, tv) = (self.rows.plan, self.rows.plan.at_once());
+        let tile = vector.broadcast(plan.rows()).tile(tv.tile(), (0, self.number()));
+        tile.partition(tv, plan.lane()).within(self.sure())
     }
 
     /// Loads floats of input number `which`; what lies past the row reads as `outside`.
@@ -236,7 +250,7 @@ impl Chunk<'_> {
 
     /// The same as they are stored.
     pub(crate) fn stored(&self, which: usize, outside: f32) -> Frag<Stored> {
-        let staged = self.stage.and_then(|stage| self.rows.ring.as_ref()?.load(which, stage, outside));
+        let staged = self.stage.and_then(|stage| self.rows.ring.as_ref()?.load(which, stage, self.slice, outside));
         staged.unwrap_or_else(|| self.of(&self.rows.inputs[which]).load_or(outside))
     }
 
@@ -258,10 +272,10 @@ impl Chunk<'_> {
 
     /// The columns of this thread's values.
     pub(crate) fn columns(&self) -> Vec<U32> {
-        let plan = self.rows.plan;
-        let (vector, threads) = (plan.tv.vector(), plan.group.threads_per_row);
-        let first = U32::from(self.column * plan.tile()[1] + Dim::from(plan.lane() % threads) * vector);
-        (0..plan.tv.values()).map(|v| first + (v / vector * vector * threads + v % vector)).collect()
+        let (plan, tv) = (self.rows.plan, self.rows.plan.at_once());
+        let (vector, threads) = (tv.vector(), plan.group.threads_per_row);
+        let first = U32::from(self.number() * tv.tile()[1] + Dim::from(plan.lane() % threads) * vector);
+        (0..tv.values()).map(|v| first + (v / vector * vector * threads + v % vector)).collect()
     }
 
     /// Values with 0 in place of those past the row.
