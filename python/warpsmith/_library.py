@@ -14,7 +14,7 @@ _library = Library("warpsmith", "DEF")
 ops = torch.ops.warpsmith
 Tensor = torch.Tensor
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
-_is_rows, _rms_norm_rows = _launch.is_rows, _launch.rms_norm_rows
+_rows_rms_norm, _rows_softmax, _empty_like = _launch.rows_rms_norm, _launch.rows_softmax, torch.empty_like
 _grad = torch.is_grad_enabled
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _transform = torch._C._functorch.peek_interpreter_stack
@@ -23,6 +23,22 @@ _transform = torch._C._functorch.peek_interpreter_stack
 def is_plain(x):
     """Whether this is a tensor with memory and nothing watches or transforms what is done with it."""
     return type(x) in _PLAIN and not _dispatch_modes() and _transform() is None
+
+
+def is_rows_alone(x, weight=None):
+    """Whether these are plain, x dense rows, the weight one for all of them, and no gradient is wanted.
+
+    What most calls are: asked in one expression, as each function called costs as much as what it asks.
+    """
+    return (
+        type(x) in _PLAIN
+        and x.dim() == 2
+        and x.is_contiguous()
+        and (weight is None or weight.dim() == 1)
+        and not ((x.requires_grad or (weight is not None and weight.requires_grad)) and _grad())
+        and not _dispatch_modes()
+        and _transform() is None
+    )
 
 
 def _define(schema, implementation, fake):
@@ -178,14 +194,16 @@ def _norm_operators(kind, name, eps):
     options = f"float eps={eps}, float weight_offset=0.0, ScalarType? out_dtype=None"
 
     def plain(x, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None):
-        if rms and bias is None and out_dtype is None and _is_rows(x, weight):
-            return _rms_norm_rows(x, weight, eps, weight_offset)
         return _launch.norm_forward(kind, x, weight, bias, None, eps, weight_offset, out_dtype, None, False, False)[0]
 
     def plain_fake(x, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None):
         return x.new_empty(x.shape, dtype=out_dtype or x.dtype)
 
     def plain_autograd(x, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None):
+        if rms and bias is None and out_dtype is None and is_rows_alone(x, weight):
+            out = _empty_like(x)
+            _rows_rms_norm(x, weight, None, None, out, None, None, eps, weight_offset)
+            return out
         if requires_grad(x, weight, bias):
             return Norm.apply(kind, x, weight, bias, None, eps, weight_offset, out_dtype, None)[0]
         if is_plain(x):
@@ -260,6 +278,10 @@ class Softmax(torch.autograd.Function):
 
 
 def _softmax_autograd(x):
+    if is_rows_alone(x):
+        out = _empty_like(x)
+        _rows_softmax(x, out)
+        return out
     if requires_grad(x):
         return Softmax.apply(x)
     if is_plain(x):

@@ -24,12 +24,14 @@ __all__ = ["RMSNorm", "cross_entropy", "layer_norm", "rms_norm", "softmax"]
 
 Tensor = torch.Tensor
 _ops = _library.ops
+_is_compiling, _is_rows_alone, _empty_like = torch.compiler.is_compiling, _library.is_rows_alone, torch.empty_like
+_rows_rms_norm, _rows_softmax = _launch.rows_rms_norm, _launch.rows_softmax
 
 
 def _norm(kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm):
     if residual is None and prenorm:
         raise ValueError("`prenorm` returns x + residual, but `residual` is None")
-    if torch.compiler.is_compiling() or not is_plain(x):
+    if _is_compiling() or not is_plain(x):
         if residual is None:
             operator = _ops.rms_norm if kind == "rms" else _ops.layer_norm
             return operator(x, weight, bias, eps, weight_offset, out_dtype)
@@ -69,9 +71,10 @@ def rms_norm(
     """
     # Most calls, and the host's time is most of what short ones cost.
     plain = bias is None and residual is None and out_dtype is None and not prenorm
-    if plain and not torch.compiler.is_compiling() and is_plain(x) and not requires_grad(x, weight):
-        if _launch.is_rows(x, weight):
-            return _launch.rms_norm_rows(x, weight, eps, weight_offset)
+    if plain and not _is_compiling() and _is_rows_alone(x, weight):
+        out = _empty_like(x)
+        _rows_rms_norm(x, weight, None, None, out, None, None, eps, weight_offset)
+        return out
     return _norm("rms", x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm)
 
 
@@ -93,7 +96,11 @@ def layer_norm(
 
 def softmax(x: Tensor) -> Tensor:
     """Softmax over the last dimension of (…, dim); bf16, f16 or f32, the arithmetic is f32."""
-    if torch.compiler.is_compiling() or not is_plain(x):
+    if not _is_compiling() and _is_rows_alone(x):
+        out = _empty_like(x)
+        _rows_softmax(x, out)
+        return out
+    if _is_compiling() or not is_plain(x):
         return _ops.softmax(x)
     return Softmax.apply(x) if requires_grad(x) else _launch.softmax_forward(x)
 
@@ -128,7 +135,7 @@ def cross_entropy(
 
 
 def _losses(x, target, weight, lse_partial, ignore_index, label_smoothing, z_loss, inplace_backward):
-    if torch.compiler.is_compiling() or not is_plain(x):
+    if _is_compiling() or not is_plain(x):
         return _ops.cross_entropy(x, target, weight, lse_partial, ignore_index, label_smoothing, z_loss)
     arguments = (x, target, weight, lse_partial, ignore_index, label_smoothing, z_loss)
     if requires_grad(x):
