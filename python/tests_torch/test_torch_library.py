@@ -157,3 +157,12 @@ def test_reduce_overhead(card):
 def test_two_devices_are_not_mixed(card):
     with pytest.raises(ValueError, match="weight"):
         ws.rms_norm(torch.randn(4, 64, device=card), torch.randn(64))
+
+
+@pytest.mark.parametrize("through", [ws, ops])
+def test_a_trace_holds_the_operator(through, device):
+    x, weight = torch.randn(5, 64, device=device), torch.randn(64, device=device)
+    traced = torch.jit.trace(lambda x: through.softmax(through.rms_norm(x, weight)), (x,))
+    kinds = [node.kind() for node in traced.graph.nodes()]
+    assert "warpsmith::rms_norm" in kinds and "warpsmith::softmax" in kinds
+    assert torch.equal(traced(-x), ws.softmax(ws.rms_norm(-x, weight)))

@@ -18,11 +18,12 @@ _rows_rms_norm, _rows_softmax, _empty_like = _launch.rows_rms_norm, _launch.rows
 _grad = torch.is_grad_enabled
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _transform = torch._C._functorch.peek_interpreter_stack
+_tracing = torch._C._is_tracing
 
 
 def is_plain(x):
-    """Whether this is a tensor with memory and nothing watches or transforms what is done with it."""
-    return type(x) in _PLAIN and not _dispatch_modes() and _transform() is None
+    """Whether this is a tensor with memory and nothing watches, traces or transforms what is done with it."""
+    return type(x) in _PLAIN and not _dispatch_modes() and _transform() is None and not _tracing()
 
 
 def is_rows_alone(x, weight=None):
@@ -34,10 +35,11 @@ def is_rows_alone(x, weight=None):
         type(x) in _PLAIN
         and x.dim() == 2
         and x.is_contiguous()
-        and (weight is None or weight.dim() == 1)
+        and (weight is None or (type(weight) in _PLAIN and weight.dim() == 1))
         and not ((x.requires_grad or (weight is not None and weight.requires_grad)) and _grad())
         and not _dispatch_modes()
         and _transform() is None
+        and not _tracing()
     )
 
 
