@@ -166,3 +166,115 @@ def test_a_trace_holds_the_operator(through, device):
     kinds = [node.kind() for node in traced.graph.nodes()]
     assert "warpsmith::rms_norm" in kinds and "warpsmith::softmax" in kinds
     assert torch.equal(traced(-x), ws.softmax(ws.rms_norm(-x, weight)))
+
+
+def rows(device):
+    return torch.randn(5, 64, device=device), torch.randn(64, device=device)
+
+
+def test_a_profile_names_the_operator(device):
+    x, weight = rows(device)
+    with torch.profiler.profile() as profile:
+        ops.softmax(ops.rms_norm(x, weight))
+    names = {event.key for event in profile.key_averages()}
+    assert {"warpsmith::rms_norm", "warpsmith::softmax"} <= names
+
+
+def test_a_dispatch_mode_sees_a_call_without_gradients(device):
+    seen = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    x, weight = rows(device)
+    with Watch():
+        ops.softmax(ops.rms_norm(x, weight))
+    assert seen == [ops.rms_norm.default, ops.softmax.default]
+
+
+def test_a_function_mode_sees_the_operator(device):
+    seen = []
+
+    class Watch(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    x, weight = rows(device)
+    with Watch():
+        ops.softmax(ops.rms_norm(x, weight))
+    assert [str(function) for function in seen] == ["warpsmith.rms_norm", "warpsmith.softmax"]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_subclass_sees_the_operator(which, device):
+    seen = []
+
+    class Mine(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return super().__torch_function__(function, types, args, kwargs)
+
+    tensors = list(rows(device))
+    tensors[which] = tensors[which].as_subclass(Mine)
+    assert type(ops.rms_norm(*tensors)) is Mine
+    assert "warpsmith.rms_norm" in seen
+
+
+def test_gradients_through_the_packet(device):
+    x, weight = rows(device)
+    weight.requires_grad_()
+    y = ops.rms_norm(x, weight)
+    assert y.requires_grad
+    y.sum().backward()
+    torch.testing.assert_close(weight.grad, ops.rms_norm(x).sum(0))
+    with torch.no_grad():
+        assert not ops.rms_norm(x, weight).requires_grad
+
+
+def test_all_ways_to_give_the_options_agree(device):
+    x, weight = rows(device)
+    want = ops.rms_norm.default(x, weight, None, 1e-2, 1.0, torch.float32)
+    for got in (
+        ops.rms_norm(x, weight, None, 1e-2, 1.0),
+        ops.rms_norm(x, weight=weight, eps=1e-2, weight_offset=1),
+        ops.rms_norm(x, weight, None, 1e-2, 1.0, torch.float32),
+        ops.rms_norm(x, weight, torch.zeros_like(weight), eps=1e-2, weight_offset=1.0),
+    ):
+        torch.testing.assert_close(got, want)
+
+
+def test_the_packets_compile(device):
+    torch._dynamo.reset()
+    x, weight = rows(device)
+
+    def function(x):
+        return ops.softmax(ops.rms_norm(x, weight, eps=1e-3)) * 2
+
+    torch.testing.assert_close(torch.compile(function, fullgraph=True)(x), function(x))
+
+
+def test_a_made_graph_holds_the_operators(device):
+    x, weight = rows(device)
+    made = torch.fx.experimental.proxy_tensor.make_fx(lambda x: ops.softmax(ops.rms_norm(x, weight)))(x)
+    targets = [node.target for node in made.graph.nodes if node.op == "call_function"]
+    assert targets == [ops.rms_norm.default, ops.softmax.default]
+
+
+def test_a_scripted_function_calls_the_operator(device):
+    x, _ = rows(device)
+    scripted = torch.jit.script(scripted_softmax)
+    assert torch.equal(scripted(x), ws.softmax(x))
+
+
+def scripted_softmax(x: torch.Tensor) -> torch.Tensor:
+    return torch.ops.warpsmith.softmax(x)
+
+
+def test_vectorized_map(device):
+    x, _ = rows(device)
+    both = torch.stack([x, -x])
+    torch.testing.assert_close(torch.func.vmap(ops.softmax)(both), ops.softmax(both))

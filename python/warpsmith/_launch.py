@@ -8,8 +8,7 @@ import torch
 from . import _native
 
 if hasattr(torch.Tensor, "__dlpack_c_exchange_api__") or hasattr(torch.Tensor, "__c_dlpack_exchange_api__"):
-    # The calls that `rms_norm` and `softmax` of dense rows make, without as much as a check more than they need.
-    rows_rms_norm, rows_softmax = _native.rms_norm_fwd, _native.softmax_fwd
+    _rms_norm_fwd, _softmax_fwd = _native.rms_norm_fwd, _native.softmax_fwd
 
     def stream(x):
         """The stream to queue on; `None` where the extension asks PyTorch itself, which is quicker."""
@@ -20,10 +19,10 @@ else:
         """The stream to queue on: before PyTorch 2.10 the extension can not ask for it."""
         return torch.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
 
-    def rows_rms_norm(x, *rest):
+    def _rms_norm_fwd(x, *rest):
         _native.rms_norm_fwd(x, *rest, stream(x))
 
-    def rows_softmax(x, out):
+    def _softmax_fwd(x, out):
         _native.softmax_fwd(x, out, stream(x))
 
 
@@ -51,6 +50,23 @@ def _flat(x, heads):
 
 def _per_head(weight, bias):
     return (weight is not None and weight.dim() == 2) or (bias is not None and bias.dim() == 2)
+
+
+_empty_like = torch.empty_like
+
+
+def rms_norm_rows(x, weight, eps, weight_offset):
+    """RMS norm of dense rows (rows, dim) with one weight or none, nothing else: the host's time is most of what it costs."""
+    out = _empty_like(x)
+    _rms_norm_fwd(x, weight, None, None, out, None, None, eps, weight_offset)
+    return out
+
+
+def softmax_rows(x):
+    """Softmax of dense rows (rows, dim), as quickly."""
+    out = _empty_like(x)
+    _softmax_fwd(x, out)
+    return out
 
 
 def norm_forward(

@@ -14,7 +14,7 @@ _library = Library("warpsmith", "DEF")
 ops = torch.ops.warpsmith
 Tensor = torch.Tensor
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
-_rows_rms_norm, _rows_softmax, _empty_like = _launch.rows_rms_norm, _launch.rows_softmax, torch.empty_like
+_rms_norm_rows, _softmax_rows = _launch.rms_norm_rows, _launch.softmax_rows
 _grad = torch.is_grad_enabled
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _transform = torch._C._functorch.peek_interpreter_stack
@@ -203,9 +203,7 @@ def _norm_operators(kind, name, eps):
 
     def plain_autograd(x, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None):
         if rms and bias is None and out_dtype is None and is_rows_alone(x, weight):
-            out = _empty_like(x)
-            _rows_rms_norm(x, weight, None, None, out, None, None, eps, weight_offset)
-            return out
+            return _rms_norm_rows(x, weight, eps, weight_offset)
         if requires_grad(x, weight, bias):
             return Norm.apply(kind, x, weight, bias, None, eps, weight_offset, out_dtype, None)[0]
         if is_plain(x):
@@ -281,9 +279,7 @@ class Softmax(torch.autograd.Function):
 
 def _softmax_autograd(x):
     if is_rows_alone(x):
-        out = _empty_like(x)
-        _rows_softmax(x, out)
-        return out
+        return _softmax_rows(x)
     if requires_grad(x):
         return Softmax.apply(x)
     if is_plain(x):

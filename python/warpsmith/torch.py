@@ -18,14 +18,15 @@ from typing import Literal, Optional, Tuple, Union
 import torch
 
 from . import _launch, _library
+from . import _packet as _packet
 from ._library import Norm, Softmax, requires_grad, is_plain
 
 __all__ = ["RMSNorm", "cross_entropy", "layer_norm", "rms_norm", "softmax"]
 
 Tensor = torch.Tensor
 _ops = _library.ops
-_is_compiling, _is_rows_alone, _empty_like = torch.compiler.is_compiling, _library.is_rows_alone, torch.empty_like
-_rows_rms_norm, _rows_softmax = _launch.rows_rms_norm, _launch.rows_softmax
+_is_compiling, _is_rows_alone = torch.compiler.is_compiling, _library.is_rows_alone
+_rms_norm_rows, _softmax_rows = _launch.rms_norm_rows, _launch.softmax_rows
 
 
 def _norm(kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm):
@@ -72,9 +73,7 @@ def rms_norm(
     # Most calls, and the host's time is most of what short ones cost.
     plain = bias is None and residual is None and out_dtype is None and not prenorm
     if plain and not _is_compiling() and _is_rows_alone(x, weight):
-        out = _empty_like(x)
-        _rows_rms_norm(x, weight, None, None, out, None, None, eps, weight_offset)
-        return out
+        return _rms_norm_rows(x, weight, eps, weight_offset)
     return _norm("rms", x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm)
 
 
@@ -97,9 +96,7 @@ def layer_norm(
 def softmax(x: Tensor) -> Tensor:
     """Softmax over the last dimension of (…, dim); bf16, f16 or f32, the arithmetic is f32."""
     if not _is_compiling() and _is_rows_alone(x):
-        out = _empty_like(x)
-        _rows_softmax(x, out)
-        return out
+        return _softmax_rows(x)
     if _is_compiling() or not is_plain(x):
         return _ops.softmax(x)
     return Softmax.apply(x) if requires_grad(x) else _launch.softmax_forward(x)
