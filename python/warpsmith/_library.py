@@ -202,10 +202,10 @@ def _norm_operators(kind, name, eps):
         return x.new_empty(x.shape, dtype=out_dtype or x.dtype)
 
     def plain_autograd(x, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None):
-        if requires_grad(x, weight, bias):
-            return Norm.apply(kind, x, weight, bias, None, eps, weight_offset, out_dtype, None)[0]
         if rms and bias is None and out_dtype is None and is_rows_alone(x, weight):
             return _rms_norm_rows(x, weight, eps, weight_offset)
+        if requires_grad(x, weight, bias):
+            return Norm.apply(kind, x, weight, bias, None, eps, weight_offset, out_dtype, None)[0]
         if is_plain(x):
             return plain(x, weight, bias, eps, weight_offset, out_dtype)
         with torch._C._AutoDispatchBelowAutograd():
@@ -278,10 +278,10 @@ class Softmax(torch.autograd.Function):
 
 
 def _softmax_autograd(x):
-    if requires_grad(x):
-        return Softmax.apply(x)
     if is_rows_alone(x):
         return _softmax_rows(x)
+    if requires_grad(x):
+        return Softmax.apply(x)
     if is_plain(x):
         return _launch.softmax_forward(x)
     with torch._C._AutoDispatchBelowAutograd():
