@@ -224,7 +224,7 @@ def test_a_subclass_sees_the_operator(which, device):
     assert "warpsmith.rms_norm" in seen
 
 
-def test_gradients_through_the_packet(device):
+def test_gradients_of_rows(device):
     x, weight = rows(device)
     weight.requires_grad_()
     y = ops.rms_norm(x, weight)
@@ -247,7 +247,7 @@ def test_all_ways_to_give_the_options_agree(device):
         torch.testing.assert_close(got, want)
 
 
-def test_the_packets_compile(device):
+def test_the_operators_compile(device):
     torch._dynamo.reset()
     x, weight = rows(device)
 

@@ -7,8 +7,7 @@ y = rms_norm(x, weight, eps=1e-6)
 
 A tensor on a CUDA card is worked on by a kernel, on the current stream of PyTorch. One in the host's memory is worked on by a
 slow reference, for tests. The same operators are `torch.ops.warpsmith.rms_norm` and so on; the functions here skip PyTorch's
-dispatcher where nothing is compiled, traced or transformed, which saves some microseconds a call. So do the operators
-`rms_norm` and `softmax` themselves, of two dimensions and without gradients.
+dispatcher where nothing is compiled, traced or transformed, which saves some microseconds a call.
 
 The first call for a combination of dtypes and a row length compiles its kernel (milliseconds; kept on disk): make it before
 a CUDA graph is captured.
@@ -19,7 +18,6 @@ from typing import Literal, Optional, Tuple, Union
 import torch
 
 from . import _launch, _library
-from . import _packet as _packet  # It changes what a call of `torch.ops.warpsmith.rms_norm` does.
 from ._library import Norm, Softmax, requires_grad, is_plain
 
 __all__ = ["RMSNorm", "cross_entropy", "layer_norm", "rms_norm", "softmax"]
