@@ -1,5 +1,7 @@
 """The operators in `torch.library`: PyTorch's own check of them, transforms, modes and CUDA graphs."""
 
+import warnings
+
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -17,7 +19,8 @@ def examples(device):
     loss = (flat, target, None, torch.randn(12, device=device), torch.randn(12, device=device))
     back = ("rms", x, weight, residual, rstd, None, None, 0.0, torch.float32)
     return {
-        "rms_norm": (x, weight, bias),
+        "rms_norm": (x, weight),
+        "rms_norm_affine": (x, weight, bias),
         "rms_norm_residual": (x, residual, weight),
         "layer_norm": (x, weight, bias),
         "layer_norm_residual": (x, residual, weight, bias),
@@ -32,7 +35,10 @@ def examples(device):
     }
 
 
-DIFFERENTIABLE = ("rms_norm", "rms_norm_residual", "layer_norm", "layer_norm_residual", "softmax", "cross_entropy")
+DIFFERENTIABLE = (
+    *("rms_norm", "rms_norm_affine", "rms_norm_residual", "layer_norm", "layer_norm_residual"),
+    *("softmax", "cross_entropy"),
+)
 
 
 @pytest.mark.parametrize("name", list(examples("cpu")))
@@ -237,14 +243,51 @@ def test_gradients_of_rows(device):
 
 def test_all_ways_to_give_the_options_agree(device):
     x, weight = rows(device)
-    want = ops.rms_norm.default(x, weight, None, 1e-2, 1.0, torch.float32)
+    offset, eps = {"weight_offset": 1.0}, {"eps": 1e-2}
+    want = ws.rms_norm(x, weight + 1.0, **eps)
     for got in (
-        ops.rms_norm(x, weight, None, 1e-2, 1.0),
-        ops.rms_norm(x, weight=weight, eps=1e-2, weight_offset=1),
-        ops.rms_norm(x, weight, None, 1e-2, 1.0, torch.float32),
-        ops.rms_norm(x, weight, torch.zeros_like(weight), eps=1e-2, weight_offset=1.0),
+        ops.rms_norm(x, weight + 1.0, 1e-2),
+        ops.rms_norm(x, weight=weight + 1.0, **eps),
+        ops.rms_norm_affine(x, weight, None, 1e-2, 1.0),
+        ops.rms_norm_affine(x, weight, torch.zeros_like(weight), **eps, **offset, out_dtype=torch.float32),
+        ws.rms_norm(x, weight, **eps, **offset),
+        ws.rms_norm(x, weight, torch.zeros_like(weight), **eps, **offset, out_dtype=torch.float32),
     ):
         torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("option", ["bias", "weight_offset", "out_dtype", "eps"])
+def test_a_trace_keeps_each_option(option, device):
+    """The function chooses between the operators by what is given; a call that is recorded chooses the same."""
+    x, weight = rows(device)
+    given = {"bias": weight * 2, "weight_offset": 1.0, "out_dtype": torch.bfloat16, "eps": 0.5}[option]
+    made = torch.fx.experimental.proxy_tensor.make_fx(lambda x: ws.rms_norm(x, weight, **{option: given}))(x)
+    (target,) = (node.target for node in made.graph.nodes if node.op == "call_function")
+    assert target == (ops.rms_norm if option == "eps" else ops.rms_norm_affine).default
+    want = ws.rms_norm(x, weight, **{option: given})
+    assert made(x).dtype == want.dtype
+    torch.testing.assert_close(made(x), want)
+
+
+@pytest.mark.parametrize("shape", [(5, 64), (2, 5, 64)])
+def test_inference_mode(shape, device):
+    """Tensors that never have gradients come to the kernel below autograd."""
+    x, weight = torch.randn(shape, device=device), torch.randn(64, device=device)
+    with torch.inference_mode():
+        for given in (x, x.clone(), x.clone().transpose(0, -1).contiguous().transpose(0, -1)):
+            assert torch.equal(ops.rms_norm(given, weight), ws.rms_norm(x, weight))
+            assert torch.equal(ops.softmax(given), ws.softmax(x))
+
+
+def test_an_override_of_the_operator_is_asked(device):
+    """What a user registers for a key of the dispatcher is what a call comes to."""
+    x, weight = rows(device)
+    with torch.library._scoped_library("warpsmith", "IMPL") as library, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in ("rms_norm", "softmax"):
+            library.impl(name, lambda x, *_: torch.full_like(x, 7.0), f"Autograd{device.upper()}")
+            assert torch.equal(getattr(ops, name)(x), torch.full_like(x, 7.0))
+    assert not torch.equal(ops.rms_norm(x, weight), torch.full_like(x, 7.0))
 
 
 def test_the_operators_compile(device):
