@@ -257,8 +257,8 @@ def test_all_ways_to_give_the_options_agree(device):
 
 
 @pytest.mark.parametrize("option", ["bias", "weight_offset", "out_dtype", "eps"])
-def test_a_trace_keeps_each_option(option, device):
-    """The function chooses between the operators by what is given; a call that is recorded chooses the same."""
+def test_a_recorded_call_keeps_each_option(option, device):
+    """The function chooses the operator by what is given."""
     x, weight = rows(device)
     given = {"bias": weight * 2, "weight_offset": 1.0, "out_dtype": torch.bfloat16, "eps": 0.5}[option]
     made = torch.fx.experimental.proxy_tensor.make_fx(lambda x: ws.rms_norm(x, weight, **{option: given}))(x)
