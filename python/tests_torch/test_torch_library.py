@@ -1,5 +1,7 @@
 """The operators in `torch.library`: PyTorch's own check of them, transforms, modes and CUDA graphs."""
 
+import warnings
+
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -17,7 +19,8 @@ def examples(device):
     loss = (flat, target, None, torch.randn(12, device=device), torch.randn(12, device=device))
     back = ("rms", x, weight, residual, rstd, None, None, 0.0, torch.float32)
     return {
-        "rms_norm": (x, weight, bias),
+        "rms_norm": (x, weight),
+        "rms_norm_affine": (x, weight, bias),
         "rms_norm_residual": (x, residual, weight),
         "layer_norm": (x, weight, bias),
         "layer_norm_residual": (x, residual, weight, bias),
@@ -32,7 +35,10 @@ def examples(device):
     }
 
 
-DIFFERENTIABLE = ("rms_norm", "rms_norm_residual", "layer_norm", "layer_norm_residual", "softmax", "cross_entropy")
+DIFFERENTIABLE = (
+    *("rms_norm", "rms_norm_affine", "rms_norm_residual", "layer_norm", "layer_norm_residual"),
+    *("softmax", "cross_entropy"),
+)
 
 
 @pytest.mark.parametrize("name", list(examples("cpu")))
@@ -157,3 +163,161 @@ def test_reduce_overhead(card):
 def test_two_devices_are_not_mixed(card):
     with pytest.raises(ValueError, match="weight"):
         ws.rms_norm(torch.randn(4, 64, device=card), torch.randn(64))
+
+
+@pytest.mark.parametrize("through", [ws, ops])
+def test_a_trace_holds_the_operator(through, device):
+    x, weight = torch.randn(5, 64, device=device), torch.randn(64, device=device)
+    traced = torch.jit.trace(lambda x: through.softmax(through.rms_norm(x, weight)), (x,))
+    kinds = [node.kind() for node in traced.graph.nodes()]
+    assert "warpsmith::rms_norm" in kinds and "warpsmith::softmax" in kinds
+    assert torch.equal(traced(-x), ws.softmax(ws.rms_norm(-x, weight)))
+
+
+def rows(device):
+    return torch.randn(5, 64, device=device), torch.randn(64, device=device)
+
+
+def test_a_profile_names_the_operator(device):
+    x, weight = rows(device)
+    with torch.profiler.profile() as profile:
+        ops.softmax(ops.rms_norm(x, weight))
+    names = {event.key for event in profile.key_averages()}
+    assert {"warpsmith::rms_norm", "warpsmith::softmax"} <= names
+
+
+def test_a_dispatch_mode_sees_a_call_without_gradients(device):
+    seen = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    x, weight = rows(device)
+    with Watch():
+        ops.softmax(ops.rms_norm(x, weight))
+    assert seen == [ops.rms_norm.default, ops.softmax.default]
+
+
+def test_a_function_mode_sees_the_operator(device):
+    seen = []
+
+    class Watch(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    x, weight = rows(device)
+    with Watch():
+        ops.softmax(ops.rms_norm(x, weight))
+    assert [str(function) for function in seen] == ["warpsmith.rms_norm", "warpsmith.softmax"]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_subclass_sees_the_operator(which, device):
+    seen = []
+
+    class Mine(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return super().__torch_function__(function, types, args, kwargs)
+
+    tensors = list(rows(device))
+    tensors[which] = tensors[which].as_subclass(Mine)
+    assert type(ops.rms_norm(*tensors)) is Mine
+    assert "warpsmith.rms_norm" in seen
+
+
+def test_gradients_of_rows(device):
+    x, weight = rows(device)
+    weight.requires_grad_()
+    y = ops.rms_norm(x, weight)
+    assert y.requires_grad
+    y.sum().backward()
+    torch.testing.assert_close(weight.grad, ops.rms_norm(x).sum(0))
+    with torch.no_grad():
+        assert not ops.rms_norm(x, weight).requires_grad
+
+
+def test_all_ways_to_give_the_options_agree(device):
+    x, weight = rows(device)
+    offset, eps = {"weight_offset": 1.0}, {"eps": 1e-2}
+    want = ws.rms_norm(x, weight + 1.0, **eps)
+    for got in (
+        ops.rms_norm(x, weight + 1.0, 1e-2),
+        ops.rms_norm(x, weight=weight + 1.0, **eps),
+        ops.rms_norm_affine(x, weight, None, 1e-2, 1.0),
+        ops.rms_norm_affine(x, weight, torch.zeros_like(weight), **eps, **offset, out_dtype=torch.float32),
+        ws.rms_norm(x, weight, **eps, **offset),
+        ws.rms_norm(x, weight, torch.zeros_like(weight), **eps, **offset, out_dtype=torch.float32),
+    ):
+        torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("option", ["bias", "weight_offset", "out_dtype", "eps"])
+def test_a_recorded_call_keeps_each_option(option, device):
+    """The function chooses the operator by what is given."""
+    x, weight = rows(device)
+    given = {"bias": weight * 2, "weight_offset": 1.0, "out_dtype": torch.bfloat16, "eps": 0.5}[option]
+    made = torch.fx.experimental.proxy_tensor.make_fx(lambda x: ws.rms_norm(x, weight, **{option: given}))(x)
+    (target,) = (node.target for node in made.graph.nodes if node.op == "call_function")
+    assert target == (ops.rms_norm if option == "eps" else ops.rms_norm_affine).default
+    want = ws.rms_norm(x, weight, **{option: given})
+    assert made(x).dtype == want.dtype
+    torch.testing.assert_close(made(x), want)
+
+
+@pytest.mark.parametrize("shape", [(5, 64), (2, 5, 64)])
+def test_inference_mode(shape, device):
+    """Tensors that never have gradients come to the kernel below autograd."""
+    x, weight = torch.randn(shape, device=device), torch.randn(64, device=device)
+    with torch.inference_mode():
+        for given in (x, x.clone(), x.clone().transpose(0, -1).contiguous().transpose(0, -1)):
+            assert torch.equal(ops.rms_norm(given, weight), ws.rms_norm(x, weight))
+            assert torch.equal(ops.softmax(given), ws.softmax(x))
+
+
+def test_an_override_of_the_operator_is_asked(device):
+    """What a user registers for a key of the dispatcher is what a call comes to."""
+    x, weight = rows(device)
+    with torch.library._scoped_library("warpsmith", "IMPL") as library, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in ("rms_norm", "softmax"):
+            library.impl(name, lambda x, *_: torch.full_like(x, 7.0), f"Autograd{device.upper()}")
+            assert torch.equal(getattr(ops, name)(x), torch.full_like(x, 7.0))
+    assert not torch.equal(ops.rms_norm(x, weight), torch.full_like(x, 7.0))
+
+
+def test_the_operators_compile(device):
+    torch._dynamo.reset()
+    x, weight = rows(device)
+
+    def function(x):
+        return ops.softmax(ops.rms_norm(x, weight, eps=1e-3)) * 2
+
+    torch.testing.assert_close(torch.compile(function, fullgraph=True)(x), function(x))
+
+
+def test_a_made_graph_holds_the_operators(device):
+    x, weight = rows(device)
+    made = torch.fx.experimental.proxy_tensor.make_fx(lambda x: ops.softmax(ops.rms_norm(x, weight)))(x)
+    targets = [node.target for node in made.graph.nodes if node.op == "call_function"]
+    assert targets == [ops.rms_norm.default, ops.softmax.default]
+
+
+def test_a_scripted_function_calls_the_operator(device):
+    x, _ = rows(device)
+    scripted = torch.jit.script(scripted_softmax)
+    assert torch.equal(scripted(x), ws.softmax(x))
+
+
+def scripted_softmax(x: torch.Tensor) -> torch.Tensor:
+    return torch.ops.warpsmith.softmax(x)
+
+
+def test_vectorized_map(device):
+    x, _ = rows(device)
+    both = torch.stack([x, -x])
+    torch.testing.assert_close(torch.func.vmap(ops.softmax)(both), ops.softmax(both))

@@ -8,6 +8,7 @@ import torch
 from . import _native
 
 if hasattr(torch.Tensor, "__dlpack_c_exchange_api__") or hasattr(torch.Tensor, "__c_dlpack_exchange_api__"):
+    _rms_norm_fwd, _softmax_fwd = _native.rms_norm_fwd, _native.softmax_fwd
 
     def stream(x):
         """The stream to queue on; `None` where the extension asks PyTorch itself, which is quicker."""
@@ -17,6 +18,12 @@ else:
     def stream(x):
         """The stream to queue on: before PyTorch 2.10 the extension can not ask for it."""
         return torch.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
+
+    def _rms_norm_fwd(x, *rest):
+        _native.rms_norm_fwd(x, *rest, stream(x))
+
+    def _softmax_fwd(x, out):
+        _native.softmax_fwd(x, out, stream(x))
 
 
 def _dense_rows(x):
@@ -45,19 +52,21 @@ def _per_head(weight, bias):
     return (weight is not None and weight.dim() == 2) or (bias is not None and bias.dim() == 2)
 
 
-_rms_norm_fwd, _softmax_fwd, _empty_like = _native.rms_norm_fwd, _native.softmax_fwd, torch.empty_like
+_empty_like = torch.empty_like
 
 
 def rms_norm_rows(x, weight, eps, weight_offset):
-    """RMS norm of what `is_rows` takes, with nothing else: what a call costs the host is most of what it costs."""
+    """RMS norm of dense rows (rows, dim) with one weight or none, nothing else: the host's time is most of what it costs."""
     out = _empty_like(x)
-    _rms_norm_fwd(x, weight, None, None, out, None, None, eps, weight_offset, stream(x))
+    _rms_norm_fwd(x, weight, None, None, out, None, None, eps, weight_offset)
     return out
 
 
-def is_rows(x, weight):
-    """Whether these are dense rows, and one weight for all of them or none."""
-    return x.dim() == 2 and x.is_contiguous() and (weight is None or weight.dim() == 1)
+def softmax_rows(x):
+    """Softmax of dense rows (rows, dim), as quickly."""
+    out = _empty_like(x)
+    _softmax_fwd(x, out)
+    return out
 
 
 def norm_forward(
@@ -121,12 +130,10 @@ def norm_backward(
 def softmax_forward(x):
     """Softmax over the last dimension."""
     if x.dim() == 2 and x.is_contiguous():
-        out = _empty_like(x)
-        _softmax_fwd(x, out, stream(x))
-        return out
+        return softmax_rows(x)
     rows = _flat(x, False)
     out = _like(rows)
-    _softmax_fwd(rows, out, stream(rows))
+    _native.softmax_fwd(rows, out, stream(rows))
     return out if x.dim() == 2 else out.view(x.shape)
 
 

@@ -14,15 +14,40 @@ _library = Library("warpsmith", "DEF")
 ops = torch.ops.warpsmith
 Tensor = torch.Tensor
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
-_is_rows, _rms_norm_rows = _launch.is_rows, _launch.rms_norm_rows
+_rms_norm_rows, _softmax_rows = _launch.rms_norm_rows, _launch.softmax_rows
 _grad = torch.is_grad_enabled
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _transform = torch._C._functorch.peek_interpreter_stack
+is_tracing = torch._C._is_tracing
 
 
 def is_plain(x):
-    """Whether this is a tensor with memory and nothing watches or transforms what is done with it."""
+    """Whether this is a tensor with memory, and no mode or transform is to see what is done with it.
+
+    What a kernel asks. The dispatcher has seen to traces by then: it records the operator, and none are on in its kernel.
+    """
     return type(x) in _PLAIN and not _dispatch_modes() and _transform() is None
+
+
+def is_unwatched(x):
+    """The same outside of the dispatcher's kernels, where a trace may be on."""
+    return is_plain(x) and not is_tracing()
+
+
+def is_rows_alone(x, weight=None):
+    """Whether these are plain, x dense rows, the weight one for all of them, and no gradient is wanted.
+
+    What most calls are: asked in one expression, as each function called costs as much as what it asks.
+    """
+    return (
+        type(x) in _PLAIN
+        and (weight is None or (type(weight) in _PLAIN and weight.dim() == 1))
+        and not ((x.requires_grad or (weight is not None and weight.requires_grad)) and _grad())
+        and x.dim() == 2
+        and x.is_contiguous()
+        and not _dispatch_modes()
+        and _transform() is None
+    )
 
 
 def _define(schema, implementation, fake):
@@ -148,7 +173,7 @@ class Norm(torch.autograd.Function):
         apart = wants_residual and ctx.residual_dtype != ctx.x_dtype
         first = (ctx.kind, h, weight, dy, rstd, mean, dresidual_out, ctx.weight_offset, ctx.x_dtype)
         dresidual_dtype = ctx.residual_dtype if apart else None
-        if is_plain(dy):
+        if is_unwatched(dy):
             like = (weight.shape, weight.dtype) if wants_weight else None
             dx, dresidual, dweight, dbias = _launch.norm_backward(*first, dresidual_dtype, like, bias)
         else:
@@ -173,13 +198,10 @@ def requires_grad(*tensors):
     return False
 
 
-def _norm_operators(kind, name, eps):
-    rms = kind == "rms"
+def _norm_operators(kind, name, residual_name, eps):
     options = f"float eps={eps}, float weight_offset=0.0, ScalarType? out_dtype=None"
 
     def plain(x, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None):
-        if rms and bias is None and out_dtype is None and _is_rows(x, weight):
-            return _rms_norm_rows(x, weight, eps, weight_offset)
         return _launch.norm_forward(kind, x, weight, bias, None, eps, weight_offset, out_dtype, None, False, False)[0]
 
     def plain_fake(x, weight=None, bias=None, eps=eps, weight_offset=0.0, out_dtype=None):
@@ -221,19 +243,47 @@ def _norm_operators(kind, name, eps):
 
     _define(f"{name}(Tensor x, Tensor? weight=None, Tensor? bias=None, {options}) -> Tensor", plain, plain_fake)
     _define(
-        f"{name}_residual(Tensor x, Tensor residual, Tensor? weight=None, Tensor? bias=None, {options}, "
+        f"{residual_name}(Tensor x, Tensor residual, Tensor? weight=None, Tensor? bias=None, {options}, "
         "ScalarType? residual_dtype=None) -> (Tensor, Tensor)",
         residual_,
         residual_fake,
     )
     _library.impl(name, plain_autograd, "Autograd")
-    _library.impl(f"{name}_residual", residual_autograd, "Autograd")
+    _library.impl(residual_name, residual_autograd, "Autograd")
     operator = getattr(ops, name).default
-    operator_residual = getattr(ops, f"{name}_residual").default
+    operator_residual = getattr(ops, residual_name).default
 
 
-_norm_operators("rms", "rms_norm", 1e-6)
-_norm_operators("layer", "layer_norm", 1e-5)
+_norm_operators("rms", "rms_norm_affine", "rms_norm_residual", 1e-6)
+_norm_operators("layer", "layer_norm", "layer_norm_residual", 1e-5)
+
+
+# RMS norm with a weight alone, which most are: each argument of a schema, given or not, takes the dispatcher some 0.1 µs.
+
+
+def _rms_norm(x, weight=None, eps=1e-6):
+    if x.dim() == 2 and x.is_contiguous() and (weight is None or weight.dim() == 1):
+        return _rms_norm_rows(x, weight, eps, 0.0)
+    return _launch.norm_forward("rms", x, weight, None, None, eps, 0.0, None, None, False, False)[0]
+
+
+def _rms_norm_autograd(x, weight=None, eps=1e-6):
+    if is_rows_alone(x, weight):
+        return _rms_norm_rows(x, weight, eps, 0.0)
+    if requires_grad(x, weight):
+        return Norm.apply("rms", x, weight, None, None, eps, 0.0, None, None)[0]
+    if is_plain(x):
+        return _rms_norm(x, weight, eps)
+    with torch._C._AutoDispatchBelowAutograd():
+        return ops.rms_norm.default(x, weight, eps)
+
+
+_define(
+    "rms_norm(Tensor x, Tensor? weight=None, float eps=1e-6) -> Tensor",
+    _rms_norm,
+    lambda x, weight=None, eps=1e-6: x.new_empty(x.shape),
+)
+_library.impl("rms_norm", _rms_norm_autograd, "Autograd")
 
 
 # Softmax.
@@ -256,10 +306,12 @@ class Softmax(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, dy):
         (y,) = ctx.saved_tensors
-        return (_launch.softmax_backward if is_plain(dy) else ops.softmax_backward)(dy, y)
+        return (_launch.softmax_backward if is_unwatched(dy) else ops.softmax_backward)(dy, y)
 
 
 def _softmax_autograd(x):
+    if is_rows_alone(x):
+        return _softmax_rows(x)
     if requires_grad(x):
         return Softmax.apply(x)
     if is_plain(x):
@@ -344,7 +396,7 @@ class CrossEntropy(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, dloss):
         x, target, weight, lse = ctx.saved_tensors
-        if is_plain(dloss):
+        if is_unwatched(dloss):
             into = x if ctx.inplace else None
             dx = _launch.cross_entropy_backward(x, target, weight, dloss, lse, *ctx.options, into=into)
         else:

@@ -6,8 +6,9 @@ y = rms_norm(x, weight, eps=1e-6)
 ```
 
 A tensor on a CUDA card is worked on by a kernel, on the current stream of PyTorch. One in the host's memory is worked on by a
-slow reference, for tests. The same operators are `torch.ops.warpsmith.rms_norm` and so on; the functions here skip PyTorch's
-dispatcher where nothing is compiled, traced or transformed, which saves some microseconds a call.
+slow reference, for tests. The same operators are `torch.ops.warpsmith.rms_norm` and so on (`rms_norm` itself has x, weight and
+eps; `rms_norm_affine` has bias, weight_offset and out_dtype too). The functions here skip PyTorch's dispatcher where nothing is
+compiled, traced or transformed, which saves some microseconds a call.
 
 The first call for a combination of dtypes and a row length compiles its kernel (milliseconds; kept on disk): make it before
 a CUDA graph is captured.
@@ -18,20 +19,24 @@ from typing import Literal, Optional, Tuple, Union
 import torch
 
 from . import _launch, _library
-from ._library import Norm, Softmax, requires_grad, is_plain
+from ._library import Norm, Softmax, is_unwatched, requires_grad
 
 __all__ = ["RMSNorm", "cross_entropy", "layer_norm", "rms_norm", "softmax"]
 
 Tensor = torch.Tensor
 _ops = _library.ops
+_is_compiling, _is_tracing, _is_rows_alone = torch.compiler.is_compiling, _library.is_tracing, _library.is_rows_alone
+_rms_norm_rows, _softmax_rows = _launch.rms_norm_rows, _launch.softmax_rows
 
 
 def _norm(kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm):
     if residual is None and prenorm:
         raise ValueError("`prenorm` returns x + residual, but `residual` is None")
-    if torch.compiler.is_compiling() or not is_plain(x):
+    if _is_compiling() or not is_unwatched(x):
         if residual is None:
-            operator = _ops.rms_norm if kind == "rms" else _ops.layer_norm
+            if kind == "rms" and bias is None and weight_offset == 0.0 and out_dtype is None:
+                return _ops.rms_norm(x, weight, eps)
+            operator = _ops.rms_norm_affine if kind == "rms" else _ops.layer_norm
             return operator(x, weight, bias, eps, weight_offset, out_dtype)
         operator = _ops.rms_norm_residual if kind == "rms" else _ops.layer_norm_residual
         both = operator(x, residual, weight, bias, eps, weight_offset, out_dtype, residual_dtype)
@@ -69,9 +74,8 @@ def rms_norm(
     """
     # Most calls, and the host's time is most of what short ones cost.
     plain = bias is None and residual is None and out_dtype is None and not prenorm
-    if plain and not torch.compiler.is_compiling() and is_plain(x) and not requires_grad(x, weight):
-        if _launch.is_rows(x, weight):
-            return _launch.rms_norm_rows(x, weight, eps, weight_offset)
+    if plain and not _is_compiling() and not _is_tracing() and _is_rows_alone(x, weight):
+        return _rms_norm_rows(x, weight, eps, weight_offset)
     return _norm("rms", x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm)
 
 
@@ -93,7 +97,9 @@ def layer_norm(
 
 def softmax(x: Tensor) -> Tensor:
     """Softmax over the last dimension of (…, dim); bf16, f16 or f32, the arithmetic is f32."""
-    if torch.compiler.is_compiling() or not is_plain(x):
+    if not _is_compiling() and not _is_tracing() and _is_rows_alone(x):
+        return _softmax_rows(x)
+    if _is_compiling() or not is_unwatched(x):
         return _ops.softmax(x)
     return Softmax.apply(x) if requires_grad(x) else _launch.softmax_forward(x)
 
@@ -128,7 +134,7 @@ def cross_entropy(
 
 
 def _losses(x, target, weight, lse_partial, ignore_index, label_smoothing, z_loss, inplace_backward):
-    if torch.compiler.is_compiling() or not is_plain(x):
+    if _is_compiling() or not is_unwatched(x):
         return _ops.cross_entropy(x, target, weight, lse_partial, ignore_index, label_smoothing, z_loss)
     arguments = (x, target, weight, lse_partial, ignore_index, label_smoothing, z_loss)
     if requires_grad(x):
