@@ -321,3 +321,13 @@ def test_vectorized_map(device):
     x, _ = rows(device)
     both = torch.stack([x, -x])
     torch.testing.assert_close(torch.func.vmap(ops.softmax)(both), ops.softmax(both))
+
+
+def test_what_has_the_other_sign_in_memory(device):
+    x = torch.randn(3, 8, dtype=torch.complex64, device=device).conj().imag
+    assert x.is_neg()
+    for function in (ws.softmax, ops.softmax):
+        torch.testing.assert_close(function(x), torch.softmax(x.resolve_neg(), -1))
+    weight = torch.ones(8, device=device)
+    for function in (ws.rms_norm, ops.rms_norm):
+        torch.testing.assert_close(function(x, weight), ws.rms_norm(x.resolve_neg(), weight))

@@ -22,11 +22,12 @@ is_tracing = torch._C._is_tracing
 
 
 def is_plain(x):
-    """Whether this is a tensor with memory, and no mode or transform is to see what is done with it.
+    """Whether this is a tensor whose memory is what it says, and no mode or transform is to see what is done with it.
 
+    The imaginary part of a conjugate has the other sign in memory: the dispatcher resolves that.
     What a kernel asks. The dispatcher has seen to traces by then: it records the operator, and none are on in its kernel.
     """
-    return type(x) in _PLAIN and not _dispatch_modes() and _transform() is None
+    return type(x) in _PLAIN and not x.is_neg() and not _dispatch_modes() and _transform() is None
 
 
 def is_unwatched(x):
@@ -45,6 +46,7 @@ def is_rows_alone(x, weight=None):
         and not ((x.requires_grad or (weight is not None and weight.requires_grad)) and _grad())
         and x.dim() == 2
         and x.is_contiguous()
+        and not (x.is_neg() or (weight is not None and weight.is_neg()))
         and not _dispatch_modes()
         and _transform() is None
     )

@@ -13,8 +13,8 @@ use warpsmith_kernels::{layer_norm, rms_norm, softmax};
 use warpsmith_runtime::{Stream, Tensor};
 use warpsmith_types::DType;
 
-/// Lengths that share a warp, a block, that a block and a cluster hold, and that are read twice.
-const DIMS: [usize; 5] = [20, 111, 1000, 66_000, 197_001];
+/// Lengths that share a warp, a block, that a block holds or stages, at any address or not, and that are read twice.
+const DIMS: [usize; 6] = [20, 111, 1000, 20_001, 66_000, 197_001];
 
 /// A batch: inputs of (rows, dim), what rows have one of, outputs.
 struct Batch {

@@ -37,7 +37,12 @@ fn rows_through_rings() {
         let w = matrix("weight", DType::F32, 1, dim, at, &weights);
         let mut weight = w.arg().clone();
         (weight.shape, weight.strides) = (vec![dim], vec![1]);
-        let plans = rings(dim);
+        let mut plans = rings(dim);
+        // Staged rows also in slices.
+        let slices = plans.iter().flat_map(|p| [2, 3].map(|s| p.clone().sliced(s))).flatten();
+        let slices: Vec<RowPlan> = slices.collect();
+        assert!(dim < 1000 || !slices.is_empty(), "{dim}");
+        plans.extend(slices);
         assert!(!plans.is_empty(), "{dim}");
         for rows_plan in plans {
             // A few blocks, so that they go round.

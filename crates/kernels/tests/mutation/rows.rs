@@ -81,7 +81,20 @@ pub fn rings() -> Vec<Subject> {
     };
     let rings = [(40, 64, 32, 1, true, 2), (9, 1000, 128, 1, false, 2), (9, 2000, 128, 2, true, 2)];
     let staged = [(5, 64, 32, 1, false, 1), (3, 1000, 128, 1, false, 1), (3, 2000, 128, 2, false, 1)];
-    rings.into_iter().chain(staged).map(of).collect()
+    rings.into_iter().chain(staged).map(of).chain([1001, 2001].map(anywhere)).collect()
+}
+
+/// Softmax of rows that begin anywhere, staged as they lie and read in slices, by a block or two.
+fn anywhere(dim: usize) -> Subject {
+    let rows = 2;
+    Subject::new(format!("softmax {rows} × {dim} staged as it lies"), move |device, ptx| {
+        let (x, first, _from) = written(device, "x", DType::BF16, [rows, dim]);
+        let mut y = zeros(device, "y", DType::BF16, &[rows, dim]);
+        let plan = RowPlan::staged(dim, 1, 2, [128, dim.div_ceil(2000)], [1, 256], &Chip::H200).unwrap();
+        let kernel = softmax::Softmax { rows: plan, ..softmax::plan(x.arg(), y.arg()).unwrap() };
+        let bound = softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device).unwrap();
+        Ran::after(&[&first], &bound, device, ptx, &[&y])
+    })
 }
 
 /// Layer normalisation of rows that a part of a warp, a warp, and a few hold.
