@@ -116,11 +116,11 @@ impl RowPlan {
         (fits && no_block_is_empty && dim.is_multiple_of(vector)).then_some(RowPlan { ring: Some(ring), ..plan })
     }
 
-    /// The same plan with so many slices; `None` where a thread's accesses are no multiple, or its registers hold rows.
+    /// The same plan with so many slices; `None` where a thread's accesses are no multiple, or registers hold rows or vectors.
     pub fn sliced(self, slices: usize) -> Option<RowPlan> {
         let vectors = self.tv.values() / self.tv.vector();
-        if slices == 0 || !vectors.is_multiple_of(slices) || self.holds || self.ring.is_none_or(|ring| ring.stages > 1)
-        {
+        let staged = self.ring.is_some_and(|ring| ring.stages == 1 && !ring.keeps) && !self.holds;
+        if slices == 0 || !vectors.is_multiple_of(slices) || !staged {
             return None;
         }
         let RowGroup { rows, threads_per_row } = self.group;
