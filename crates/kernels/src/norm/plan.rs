@@ -87,7 +87,7 @@ impl Call<'_> {
             threads: if self.plain { 1024 } else { 512 },
             inputs: self.inputs,
             accesses: [2, 4],
-            held: 16 << 10,
+            held: if self.dim().is_multiple_of(EVEN / 8) { 16 << 10 } else { 12 << 10 },
             staging: if self.inputs == 1 { 128 } else { 256 },
             blocks: 2,
             most: if self.light && self.dim().is_multiple_of(EVEN) { 256 } else { 128 },

@@ -61,7 +61,9 @@ impl RowPlan {
         if !copies {
             return None;
         }
-        let alone = ALONE.into_iter().map(|(values, most)| (1, dim.div_ceil(values).next_power_of_two(), most));
+        // Two f32 rows of a warp or two leave room for too few threads.
+        let ways = ALONE.into_iter().skip(usize::from(bytes > 4));
+        let alone = ways.map(|(values, most)| (1, dim.div_ceil(values).next_power_of_two(), most));
         let cluster = (dim * bytes).div_ceil(PART).next_power_of_two().min(chip.cluster as usize);
         let runs = dim.div_ceil(vector).div_ceil(cluster);
         let few = (runs * vector * bytes).div_ceil(MUCH[usize::from(keeps)]).next_power_of_two().max(BLOCK);
