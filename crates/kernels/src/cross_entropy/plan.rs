@@ -2,7 +2,7 @@
 
 use super::CrossEntropy;
 use crate::gate::{self, Candidate, Refusal, choose};
-use crate::rows::{Room, RowPlan, Ways};
+use crate::rows::{Room, RowPlan, Staging, Ways};
 use warpsmith_dsl::TensorArg;
 use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
@@ -14,9 +14,7 @@ const ROOM: Room = Room {
     inputs: 1,
     accesses: [4, 4],
     held: 16 << 10,
-    staging: 128,
-    blocks: 1,
-    most: 256,
+    staging: Staging { bytes: 0, threads: 128, blocks: 1, part: 32 << 10, tensors: 0, most: 256 },
     cluster: 256,
     once: true,
 };

@@ -5,7 +5,7 @@ use super::forward::statistic;
 use super::{Kind, view};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, choose};
-use crate::rows::{Chunk, Room, RowPlan, Rows, Sum2, Summing, Walk, Ways, launch, vector};
+use crate::rows::{Chunk, Room, RowPlan, Rows, Staging, Sum2, Summing, Walk, Ways, launch, vector};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use warpsmith_dsl::ArgumentError;
@@ -262,9 +262,7 @@ const ROOM: Room = Room {
     inputs: 2,
     accesses: [2, 4],
     held: 16 << 10,
-    staging: 256,
-    blocks: 1,
-    most: 256,
+    staging: Staging { bytes: 0, threads: 256, blocks: 1, part: 32 << 10, tensors: 0, most: 256 },
     cluster: 256,
     once: false,
 };

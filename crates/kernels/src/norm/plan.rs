@@ -1,7 +1,7 @@
 //! How rows that are normalised are read.
 
 use crate::gate::{Implementation, Operator, Refusal};
-use crate::rows::{EVEN, Form, Room, RowPlan, form};
+use crate::rows::{EVEN, Form, Room, RowPlan, Staging, form};
 use warpsmith_dsl::TensorArg;
 use warpsmith_types::Chip;
 
@@ -88,9 +88,18 @@ impl Call<'_> {
             inputs: self.inputs,
             accesses: [2, 4],
             held: if self.dim().is_multiple_of(EVEN / 8) { 16 << 10 } else { 12 << 10 },
-            staging: if self.inputs == 1 { 128 } else { 256 },
-            blocks: 2,
-            most: if self.light && self.dim().is_multiple_of(EVEN) { 256 } else { 128 },
+            staging: Staging {
+                bytes: 0,
+                threads: if self.inputs == 1 { 128 } else { 192 },
+                blocks: 2,
+                part: 32 << 10,
+                tensors: 0,
+                most: match self.inputs {
+                    1 if self.light && self.dim().is_multiple_of(EVEN) => 256,
+                    1 => 128,
+                    _ => 192,
+                },
+            },
             cluster: match self.inputs {
                 _ if self.plain => 1024,
                 1 => 256,

@@ -1,7 +1,7 @@
 //! Arguments of kernels over rows: what is right, and how wide an access may be.
 
 use super::plan::most_values;
-use super::{Ringed, RowPlan};
+use super::{Ringed, RowPlan, Staging};
 use crate::gate::Refusal;
 use warpsmith_dsl::{ArgumentError, DType, Target, TensorArg};
 use warpsmith_types::Chip;
@@ -114,12 +114,8 @@ pub(crate) struct Room {
     pub(crate) accesses: [usize; 2],
     /// The longest row of 16-bit floats, in bytes, that a block rather holds than stages.
     pub(crate) held: usize,
-    /// Threads to a block that stages rows, at least.
-    pub(crate) staging: usize,
-    /// Blocks that stage a row, at least, where there are clusters.
-    pub(crate) blocks: usize,
-    /// Bytes of a row that are a thread's there, at most.
-    pub(crate) most: usize,
+    /// How rows are staged; the bytes of an element and what is held come from what else is here.
+    pub(crate) staging: Staging,
     /// Threads to a block of a cluster that holds a row, as long as clusters go as far.
     pub(crate) cluster: usize,
     /// Whether a body that writes no row reads one once.
@@ -159,7 +155,7 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
         Form::Staged => {
             let inputs = room.inputs * widest;
             (
-                RowPlan::staged(dim, vector, inputs, [room.staging, room.blocks], [tensors, room.most], chip),
+                RowPlan::staged(dim, vector, Staging { bytes: inputs, tensors, ..room.staging }, chip),
                 chip.shared_per_block as usize / inputs,
             )
         }

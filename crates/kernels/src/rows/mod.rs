@@ -14,7 +14,7 @@ mod ways;
 
 pub use check::vector;
 pub use plan::{LONGEST_ROW, RowPlan};
-pub use staging::{RingPlan, Ringed};
+pub use staging::{RingPlan, Ringed, Staging};
 pub use summing::Summing;
 
 pub(crate) use check::{EVEN, Form, Room, check, check_dtype, check_vector, form};

@@ -40,13 +40,13 @@ impl RingPlan {
     }
 }
 
-/// Bytes of a row's inputs that a block stages where clusters go as far.
-const STAGED: usize = 32 << 10;
+/// Bytes of a row's inputs that a block mostly stages where clusters go as far.
+pub(super) const STAGED: usize = 32 << 10;
 /// Bytes that a thread of such a block has at most, where its body does with few registers.
 const MOST_STAGED: usize = 256;
 
-/// Accesses of a thread at most, where they are narrow.
-const MOST_VECTORS: usize = 40;
+/// Accesses of a thread at most, where they are narrow, of one input and of more.
+const MOST_VECTORS: [usize; 2] = [40, 28];
 
 /// Accesses of a slice, where they are narrow.
 const SLICE: usize = 10;
@@ -68,6 +68,23 @@ pub struct Ringed {
     pub resident: usize,
     /// Stages, if there is room for them.
     pub stages: usize,
+}
+
+/// How rows are staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Staging {
+    /// Of an element of all inputs together.
+    pub bytes: usize,
+    /// Threads to a block, at least.
+    pub threads: usize,
+    /// Blocks to a row, at least, where there are clusters.
+    pub blocks: usize,
+    /// Bytes of a row's inputs to a block, where clusters go as far.
+    pub part: usize,
+    /// Tensors that the body holds.
+    pub tensors: usize,
+    /// Bytes of a row that are a thread's, at most.
+    pub most: usize,
 }
 
 impl RowPlan {
@@ -128,26 +145,18 @@ impl RowPlan {
         Some(RowPlan { slice: (slices > 1).then_some(slice), ..self })
     }
 
-    /// For rows that are copied into shared memory, by at least so many `blocks` of so many `threads`, each row's inputs once:
-    /// `bytes` are those of an element of all of them; the body holds `tensors`, and `most` bytes of a
-    /// row are a thread's. Registers are then free for other rows' blocks. `None` where shared memory does not hold a row, or an access
-    /// is too narrow for `cp.async`.
-    pub fn staged(
-        dim: usize,
-        vector: usize,
-        bytes: usize,
-        [threads, blocks]: [usize; 2],
-        [tensors, most]: [usize; 2],
-        chip: &Chip,
-    ) -> Option<RowPlan> {
+    /// For rows that are copied into shared memory, each row's inputs once. Registers are then free for other rows' blocks.
+    /// `None` where shared memory does not hold a row.
+    pub fn staged(dim: usize, vector: usize, by: Staging, chip: &Chip) -> Option<RowPlan> {
+        let Staging { bytes, threads, blocks, part, tensors, most } = by;
         let row = dim * bytes;
         // A little more is better than half as much.
-        let cluster = row.div_ceil(STAGED + STAGED / 8).next_power_of_two().max(blocks).min(chip.cluster as usize);
+        let cluster = row.div_ceil(part + part / 8).next_power_of_two().max(blocks).min(chip.cluster as usize);
         // Accesses of 32 bytes take more registers at once.
         let wide = chip.target.number >= 100;
         let most = if wide { most.min(MOST_STAGED / 2) } else { most };
         let runs = dim.div_ceil(vector).div_ceil(cluster);
-        let most_vectors = (most / (vector * bytes)).clamp(1, MOST_VECTORS);
+        let most_vectors = (most / (vector * bytes)).clamp(1, MOST_VECTORS[usize::from(bytes > 2)]);
         let threads = (threads..=chip.threads_per_block as usize).step_by(32);
         let threads = threads.into_iter().find(|t| runs.div_ceil(*t) <= most_vectors)?;
         // As few as do with as many accesses.
@@ -155,6 +164,8 @@ impl RowPlan {
         let even = dim == cluster * threads * vectors * vector;
         let slices = match vectors {
             _ if vector == 1 => vectors.div_ceil(SLICE),
+            // Few threads with a few accesses each: half of them at once, and more blocks.
+            6 | 10 if part < STAGED || bytes > 2 => 2,
             // Conditions take registers, too.
             8 if !even && bytes == 2 && threads > 224 => 2,
             _ => 1,
@@ -165,16 +176,18 @@ impl RowPlan {
         let registers = match (threads, tensors, many) {
             _ if vector == 1 && bytes == 2 => 38,
             _ if vector == 1 => 80,
-            _ if slices > 1 => 64,
+            _ if slices > 1 && bytes > 2 => 64,
+            _ if slices > 1 => 64 - 8 * usize::from(vectors == 6) - 16 * usize::from(vectors == 10),
             (..=128, ..) => 96,
             (..=224, 1, true) => 104,
+            (..=224, 1, _) if bytes == 2 && vectors <= 5 => 64,
             (..=224, 1, _) => 88,
             (..=256, 1, _) => 80,
             (..=288, 1, false) => 72,
             (..=256, _, true) => 128,
             _ => 64,
         };
-        let little = tensors == 1 && threads > 288 && vector > 1 && most < MOST_STAGED;
+        let little = tensors == 1 && threads > 288 && slices == 1 && most < MOST_STAGED;
         let registers = registers + if wide || little { 16 } else { 0 };
         let stage = dim.div_ceil(cluster * threads * vector) * threads * vector * bytes + 2048;
         let by_memory = chip.shared_per_multiprocessor as usize / stage;

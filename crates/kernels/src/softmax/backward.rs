@@ -2,7 +2,7 @@
 
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, choose};
-use crate::rows::{Room, RowPlan, Rows, Sum1, Ways, check, launch};
+use crate::rows::{Room, RowPlan, Rows, Staging, Sum1, Ways, check, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Plans, Stream};
@@ -67,9 +67,7 @@ const ROOM: Room = Room {
     inputs: 2,
     accesses: [2, 4],
     held: 16 << 10,
-    staging: 256,
-    blocks: 1,
-    most: 256,
+    staging: Staging { bytes: 0, threads: 256, blocks: 1, part: 32 << 10, tensors: 0, most: 256 },
     cluster: 256,
     once: false,
 };

@@ -2,24 +2,25 @@
 
 use super::Softmax;
 use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates, choose};
-use crate::rows::{Form, Room, check, form};
-use warpsmith_dsl::{ArgumentError, TensorArg};
+use crate::rows::{Form, Room, Staging, check, form};
+use warpsmith_dsl::{ArgumentError, DType, TensorArg};
 use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
 
 /// The operator: `x` and `y`, (rows, dim) of one shape.
 struct Ways;
 
+/// The longest row of which a thread has 96 bytes.
+const LONG: usize = 131_072;
+
 /// What the body needs.
 const ROOM: Room = Room {
     tensors: 1,
     threads: 1024,
     inputs: 1,
-    accesses: [2, 8],
-    held: 32 << 10,
-    staging: 256,
-    blocks: 1,
-    most: 256,
+    accesses: [2, 3],
+    held: 12 << 10,
+    staging: Staging { bytes: 0, threads: 192, blocks: 1, part: 16 << 10, tensors: 0, most: 96 },
     cluster: 1024,
     once: false,
 };
@@ -67,7 +68,11 @@ impl Softmax {
     }
 
     fn by(way: Form, [x, y]: &[&TensorArg; 2], chip: &Chip) -> Result<Softmax, Refusal> {
-        let rows = form(way, &[x, y], ROOM, chip)?;
+        // Where clusters go no further, more to a thread.
+        let most = if x.dim(1) > LONG { 160 } else { ROOM.staging.most };
+        let accesses = if x.dtype == DType::F32 { [2, 8] } else { ROOM.accesses };
+        let room = Room { accesses, staging: Staging { most, ..ROOM.staging }, ..ROOM };
+        let rows = form(way, &[x, y], room, chip)?;
         Ok(Softmax { input: x.dtype, output: y.dtype, dim: x.dim(1), rows })
     }
 }

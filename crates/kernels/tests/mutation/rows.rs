@@ -6,7 +6,7 @@ use warpsmith::compare::encode;
 use warpsmith::cross_entropy::{self, Options};
 use warpsmith::norm::{self, Kind, Norm};
 use warpsmith::random::Random;
-use warpsmith::rows::{RingPlan, Ringed, RowPlan, Summing};
+use warpsmith::rows::{RingPlan, Ringed, RowPlan, Staging, Summing};
 use warpsmith::{layer_norm, softmax};
 use warpsmith_dsl::{DType, TensorArg, Tv};
 use warpsmith_runtime::{Bound, Device, Jit, Tensor};
@@ -90,7 +90,9 @@ fn anywhere(dim: usize) -> Subject {
     Subject::new(format!("softmax {rows} × {dim} staged as it lies"), move |device, ptx| {
         let (x, first, _from) = written(device, "x", DType::BF16, [rows, dim]);
         let mut y = zeros(device, "y", DType::BF16, &[rows, dim]);
-        let plan = RowPlan::staged(dim, 1, 2, [128, dim.div_ceil(2000)], [1, 256], &Chip::H200).unwrap();
+        let blocks = dim.div_ceil(2000);
+        let by = Staging { bytes: 2, threads: 128, blocks, part: 32 << 10, tensors: 1, most: 256 };
+        let plan = RowPlan::staged(dim, 1, by, &Chip::H200).unwrap();
         let kernel = softmax::Softmax { rows: plan, ..softmax::plan(x.arg(), y.arg()).unwrap() };
         let bound = softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device).unwrap();
         Ran::after(&[&first], &bound, device, ptx, &[&y])
