@@ -18,7 +18,10 @@ def _single(libraries, weight, same, compiled):
     """One RMS norm of each library: y of x."""
     calls = {}
     if libraries.torch_ops:
-        calls["warpsmith"] = lambda x: libraries.torch_ops.rms_norm(x, weight, eps=candidates.EPS)
+        norm = libraries.torch_ops.rms_norm
+        calls["warpsmith"] = lambda x: norm(x, weight, eps=candidates.EPS)
+        # With programmatic dependent launch: a launch begins while the one before it ends.
+        calls["warpsmith, PDL"] = lambda x: norm(x, weight, eps=candidates.EPS, constant=True)
     if libraries.quack_norm:
         calls["quack"] = lambda x: libraries.quack_norm.rmsnorm_fwd(x, weight, eps=candidates.EPS)[0]
     if libraries.torch:

@@ -110,6 +110,11 @@ impl<'a, 'py, const N: usize> Arguments<'a, 'py, N> {
         Some(unsafe { Bound::ref_from_ptr(self.py, slot) })
     }
 
+    /// What is true, or not given.
+    pub(crate) fn flag(&self, at: usize) -> PyResult<bool> {
+        self.some(at).map_or(Ok(false), |v| v.is_truthy())
+    }
+
     /// A number, or the default.
     pub(crate) fn float(&self, at: usize, default: f32) -> PyResult<f32> {
         let Some(slot) = self.given.get(at).filter(|s| !s.is_null()) else { return Ok(default) };

@@ -137,3 +137,12 @@ def test_bad_arguments(device):
         rms_norm(x, prenorm=True)
     with pytest.raises(ValueError, match="dtype|f64"):
         rms_norm(x.double())
+
+
+@pytest.mark.parametrize("function", [rms_norm, layer_norm])
+def test_a_weight_that_nothing_writes(function, device):
+    x, residual = torch.randn(5, 64, device=device), torch.randn(5, 64, device=device)
+    weight = torch.randn(64, device=device)
+    for options in ({}, {"residual": residual, "prenorm": True}, {"bias": weight}):
+        first = function(x, weight, **options)
+        torch.testing.assert_close(function(x, weight, constant=True, **options), first, rtol=0, atol=0)

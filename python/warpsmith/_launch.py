@@ -55,10 +55,13 @@ def _per_head(weight, bias):
 _empty_like = torch.empty_like
 
 
-def rms_norm_rows(x, weight, eps, weight_offset):
+def rms_norm_rows(x, weight, eps, weight_offset, constant=False):
     """RMS norm of dense rows (rows, dim) with one weight or none, nothing else: the host's time is most of what it costs."""
     out = _empty_like(x)
-    _rms_norm_fwd(x, weight, None, None, out, None, None, eps, weight_offset)
+    if constant:
+        _native.rms_norm_fwd(x, weight, None, None, out, None, None, eps, weight_offset, stream(x), None, True)
+    else:
+        _rms_norm_fwd(x, weight, None, None, out, None, None, eps, weight_offset)
     return out
 
 
@@ -70,11 +73,23 @@ def softmax_rows(x):
 
 
 def norm_forward(
-    kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, keep_residual, statistics
+    kind,
+    x,
+    weight,
+    bias,
+    residual,
+    eps,
+    weight_offset,
+    out_dtype,
+    residual_dtype,
+    keep_residual,
+    statistics,
+    constant=False,
 ):
     """(out, residual_out, rstd, mean); those that were not asked for are `None`.
 
-    `keep_residual` asks for residual_out, x + residual. `statistics` asks for rstd, and of layer norm for mean.
+    `keep_residual` asks for residual_out, x + residual. `statistics` asks for rstd, and of layer norm for mean. `constant`
+    promises that nothing queued before still writes weight or bias.
     """
     heads = _per_head(weight, bias)
     shape = x.shape
@@ -85,10 +100,11 @@ def norm_forward(
     residual_out = _like(x, residual_dtype) if keep_residual else None
     rstd = torch.empty(x.shape[:-1], dtype=torch.float32, device=x.device) if statistics else None
     mean = torch.empty_like(rstd) if statistics and kind == "layer" else None
+    rest = (eps, weight_offset, stream(x), None, constant)
     if kind == "rms":
-        _native.rms_norm_fwd(x, weight, bias, residual, out, residual_out, rstd, eps, weight_offset, stream(x))
+        _native.rms_norm_fwd(x, weight, bias, residual, out, residual_out, rstd, *rest)
     else:
-        _native.layer_norm_fwd(x, weight, bias, residual, out, residual_out, rstd, mean, eps, weight_offset, stream(x))
+        _native.layer_norm_fwd(x, weight, bias, residual, out, residual_out, rstd, mean, *rest)
     if len(shape) != out.dim():
         out = out.view(shape)
         residual_out = residual_out.view(shape) if keep_residual else None

@@ -107,12 +107,14 @@ def rms_norm_fwd(
     weight_offset: float = 0.0,
     stream: Optional[int] = None,
     device: Optional[Device] = None,
+    constant: bool = False,
 ) -> None:
     """With h = x + residual: `out = h / √(mean h² + eps) · (weight + weight_offset) + bias`, over the last dimension.
 
     x, residual, out, residual_out: (rows, dim) or (rows, heads, dim). weight, bias: (dim), or (heads, dim). rstd: (rows) or
     (rows, heads), f32; gets 1/√(…). `residual_out` gets h before it is rounded, and may be `residual` or `x`; `out` may be
-    `x`. Dtypes bf16, f16, f32, each tensor its own; rows dense, any distance apart.
+    `x`. Dtypes bf16, f16, f32, each tensor its own; rows dense, any distance apart. `constant` promises
+    that nothing queued before still writes weight or bias: the launch may then begin while the one before it ends.
     """
 
 def layer_norm_fwd(
@@ -128,6 +130,7 @@ def layer_norm_fwd(
     weight_offset: float = 0.0,
     stream: Optional[int] = None,
     device: Optional[Device] = None,
+    constant: bool = False,
 ) -> None:
     """The same with the mean of h taken off first; `mean`, f32 of the shape of rstd, gets it."""
 

@@ -29,7 +29,7 @@ _is_compiling, _is_tracing, _is_rows_alone = torch.compiler.is_compiling, _libra
 _rms_norm_rows, _softmax_rows = _launch.rms_norm_rows, _launch.softmax_rows
 
 
-def _norm(kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm):
+def _norm(kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm, constant):
     if residual is None and prenorm:
         raise ValueError("`prenorm` returns x + residual, but `residual` is None")
     if _is_compiling() or not is_unwatched(x):
@@ -47,7 +47,7 @@ def _norm(kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residu
         both = Norm.apply(kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype)
     else:
         both = _launch.norm_forward(
-            kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm, False
+            kind, x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm, False, constant
         )
     return (both[0], both[1]) if prenorm else both[0]
 
@@ -63,6 +63,7 @@ def rms_norm(
     out_dtype: Optional[torch.dtype] = None,
     residual_dtype: Optional[torch.dtype] = None,
     prenorm: bool = False,
+    constant: bool = False,
 ) -> Union[Tensor, Tuple[Tensor, Tensor]]:
     """With h = x + residual: `h / sqrt(mean(h²) + eps) · (weight + weight_offset) + bias` over the last dimension.
 
@@ -70,13 +71,17 @@ def rms_norm(
     Dtypes: bf16, f16, f32, each tensor its own; the arithmetic is f32. The result has `out_dtype`, x's where it is not given.
     With `prenorm` returns (result, h), h of `residual_dtype`, the residual's where it is not given.
 
+    `constant` promises that nothing queued before this call still writes weight or bias, as in inference: the launch may then
+    begin while the one before it ends (programmatic dependent launch). It is for calls and graphs without gradients; compiled
+    code does not use it.
+
     Raises `warpsmith.ArgumentError`, a `ValueError` that names the argument that is not right.
     """
     # Most calls, and the host's time is most of what short ones cost.
     plain = bias is None and residual is None and out_dtype is None and not prenorm
     if plain and not _is_compiling() and not _is_tracing() and _is_rows_alone(x, weight):
-        return _rms_norm_rows(x, weight, eps, weight_offset)
-    return _norm("rms", x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm)
+        return _rms_norm_rows(x, weight, eps, weight_offset, constant)
+    return _norm("rms", x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm, constant)
 
 
 def layer_norm(
@@ -90,9 +95,10 @@ def layer_norm(
     out_dtype: Optional[torch.dtype] = None,
     residual_dtype: Optional[torch.dtype] = None,
     prenorm: bool = False,
+    constant: bool = False,
 ) -> Union[Tensor, Tuple[Tensor, Tensor]]:
     """As `rms_norm`, with the mean of h taken off first: `torch.nn.functional.layer_norm` over the last dimension."""
-    return _norm("layer", x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm)
+    return _norm("layer", x, weight, bias, residual, eps, weight_offset, out_dtype, residual_dtype, prenorm, constant)
 
 
 def softmax(x: Tensor) -> Tensor:

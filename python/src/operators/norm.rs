@@ -19,6 +19,8 @@ struct Forward {
     kind: Kind,
     eps: f32,
     weight_offset: f32,
+    /// Whether nothing that is queued still writes weight and bias.
+    constant: bool,
 }
 
 impl Operator<8> for Forward {
@@ -34,10 +36,12 @@ impl Operator<8> for Forward {
     ];
 
     fn variant(&self) -> u64 {
-        u64::from(self.kind == Kind::Layer) << 1 | u64::from(self.weight_offset != 0.0)
+        let kind = u64::from(self.kind == Kind::Layer) << 1;
+        u64::from(self.constant) << 2 | kind | u64::from(self.weight_offset != 0.0)
     }
 
-    fn launch(&self, tensors: Tensors<'_, 8>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
+    fn launch(&self, mut tensors: Tensors<'_, 8>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
+        tensors[1..3].iter_mut().flatten().for_each(|t| t.constant = self.constant);
         let plain = tensors.iter().skip(2).enumerate().all(|(i, t)| t.is_none() || i == 2);
         let [x, weight, bias, residual, out, residual_out, rstd, mean] = tensors;
         let (x, y) = (some("x", x)?, some("y", out)?);
@@ -235,11 +239,12 @@ function! {
     /// RMS normalisation over the last dimension.
     ///
     /// With h = x + residual: out = h / √(mean h² + eps) · (weight + weight_offset) + bias.
-    fn rms_norm_fwd(x, weight, bias, residual, out, residual_out, rstd, eps; weight_offset = "0.0", stream = "None", device = "None")
+    fn rms_norm_fwd(x, weight, bias, residual, out, residual_out, rstd, eps; weight_offset = "0.0", stream = "None", device = "None", constant = "False")
     |py, a| {
         let [x, weight, bias, residual, out, residual_out, rstd] = a.raw(0);
         let tensors = [x, weight, bias, residual, out, residual_out, rstd, std::ptr::null_mut()];
-        let forward = Forward { kind: Kind::Rms, eps: a.float(7, 0.0)?, weight_offset: a.float(8, 0.0)? };
+        let (kind, constant) = (Kind::Rms, a.flag(11)?);
+        let forward = Forward { kind, eps: a.float(7, 0.0)?, weight_offset: a.float(8, 0.0)?, constant };
         run(py, &forward, tensors, a.handle(9)?, a.some(10))
     }
 }
@@ -248,9 +253,10 @@ function! {
     /// Layer normalisation over the last dimension.
     ///
     /// With h = x + residual: out = (h − mean h) / √(var h + eps) · (weight + weight_offset) + bias.
-    fn layer_norm_fwd(x, weight, bias, residual, out, residual_out, rstd, mean, eps; weight_offset = "0.0", stream = "None", device = "None")
+    fn layer_norm_fwd(x, weight, bias, residual, out, residual_out, rstd, mean, eps; weight_offset = "0.0", stream = "None", device = "None", constant = "False")
     |py, a| {
-        let forward = Forward { kind: Kind::Layer, eps: a.float(8, 0.0)?, weight_offset: a.float(9, 0.0)? };
+        let (kind, constant) = (Kind::Layer, a.flag(12)?);
+        let forward = Forward { kind, eps: a.float(8, 0.0)?, weight_offset: a.float(9, 0.0)?, constant };
         run(py, &forward, a.raw(0), a.handle(10)?, a.some(11))
     }
 }
