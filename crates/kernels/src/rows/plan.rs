@@ -296,12 +296,14 @@ impl RowPlan {
     }
 }
 
-/// Threads to a row that one block holds, with about `few` accesses each: as many, or fewer with up to three accesses more,
-/// where less of them have nothing to do.
+/// Threads to a row that one block holds, with about `few` accesses each: as many where at most a ninth of them have nothing
+/// to do, or else fewer with up to three accesses more.
 fn threads_for(dim: usize, vector: usize, tensors: usize, few: usize) -> usize {
     let runs = dim.div_ceil(vector).max(1);
     let by = |accesses: usize| whole_threads(runs.div_ceil(accesses)).min(MANY_THREADS);
-    let accesses = (few..=few + 3).min_by_key(|accesses| by(*accesses) * accesses).unwrap_or(few);
+    let slots = |accesses: &usize| by(*accesses) * accesses;
+    let full = (few..=few + 3).find(|accesses| slots(accesses) * 8 <= runs * 9);
+    let accesses = full.or((few..=few + 3).min_by_key(slots)).unwrap_or(few);
     let threads = by(accesses);
     let vectors = runs.div_ceil(threads);
     let crowded = vectors * tensors > MOST || vectors * vector * tensors > most_values(threads);

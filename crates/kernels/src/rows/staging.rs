@@ -149,7 +149,8 @@ impl RowPlan {
     /// `None` where shared memory does not hold a row.
     pub fn staged(dim: usize, vector: usize, by: Staging, chip: &Chip) -> Option<RowPlan> {
         let Staging { bytes, threads, blocks, part, tensors, most } = by;
-        let row = dim * bytes;
+        // Narrow accesses are many as it is.
+        let (row, part) = (dim * bytes, if vector == 1 { STAGED } else { part });
         // A little more is better than half as much.
         let cluster = row.div_ceil(part + part / 8).next_power_of_two().max(blocks).min(chip.cluster as usize);
         // Accesses of 32 bytes take more registers at once.
@@ -177,6 +178,7 @@ impl RowPlan {
             _ if vector == 1 && bytes == 2 => 38,
             _ if vector == 1 => 80,
             _ if slices > 1 && bytes > 2 => 64,
+            _ if vectors == 6 && cluster == 1 => 80,
             _ if slices > 1 => 64 - 8 * usize::from(vectors == 6) - 16 * usize::from(vectors == 10),
             (..=128, ..) => 96,
             (..=224, 1, true) => 104,

@@ -10,6 +10,8 @@ use warpsmith_types::Chip;
 /// The operator: `x` and `y`, (rows, dim) of one shape.
 struct Ways;
 
+/// The longest row that one block stages.
+const HELD_AGAIN: usize = 12_288;
 /// The longest row of which a thread has 96 bytes.
 const LONG: usize = 131_072;
 
@@ -70,8 +72,10 @@ impl Softmax {
     fn by(way: Form, [x, y]: &[&TensorArg; 2], chip: &Chip) -> Result<Softmax, Refusal> {
         // Where clusters go no further, more to a thread.
         let most = if x.dim(1) > LONG { 160 } else { ROOM.staging.most };
-        let accesses = if x.dtype == DType::F32 { [2, 8] } else { ROOM.accesses };
-        let room = Room { accesses, staging: Staging { most, ..ROOM.staging }, ..ROOM };
+        // Rows of 32 KiB are better held than staged by two blocks, and rows of f32 by as few threads.
+        let few = x.dim(1) > HELD_AGAIN || x.dtype == DType::F32;
+        let (held, accesses) = if few { (32 << 10, [2, 8]) } else { (ROOM.held, ROOM.accesses) };
+        let room = Room { accesses, held, staging: Staging { most, ..ROOM.staging }, ..ROOM };
         let rows = form(way, &[x, y], room, chip)?;
         Ok(Softmax { input: x.dtype, output: y.dtype, dim: x.dim(1), rows })
     }
