@@ -415,7 +415,9 @@ fn plans(
     chip: &Chip,
 ) -> Vec<RowPlan> {
     let mut all = vec![];
-    for cluster in [1, 2, 4, 8] {
+    let clusters =
+        [1, 2, 4, 8, 16].into_iter().filter(|c| *c <= 8 || (*c <= chip.largest_cluster as usize && dim > 65_536));
+    for cluster in clusters.clone() {
         let runs = dim.div_ceil(vector * cluster);
         for threads_per_row in thread_counts(runs) {
             let vectors = runs.div_ceil(threads_per_row);
@@ -439,7 +441,7 @@ fn plans(
     if std::env::var("RINGS").is_ok_and(|r| r == "no") {
         return all;
     }
-    for cluster in [1, 2, 4, 8] {
+    for cluster in clusters {
         for threads in thread_counts(dim.div_ceil(vector * cluster)) {
             if threads < 32 && dim.div_ceil(vector * threads) > 8 || (cluster > 1 && (threads < 128 || dim < 16384)) {
                 continue;

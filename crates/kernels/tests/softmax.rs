@@ -5,6 +5,7 @@
 mod common;
 
 use common::{DTYPES, LENGTHS, Placement, ROWS, assert_right, device, fresh, matrix, output, rounded};
+use warpsmith_kernels::rows::RowPlan;
 use warpsmith_kernels::softmax;
 use warpsmith_kernels::softmax::reference;
 use warpsmith_runtime::Tensor;
@@ -224,4 +225,25 @@ fn rows_do_not_depend_on_the_batch() {
             assert!(run(rows, place) == alone, "{dim}: row {place} of {rows}");
         }
     }
+}
+
+/// Clusters larger than every chip with clusters has.
+#[test]
+fn a_row_shared_by_sixteen_blocks() {
+    if device().chip().largest_cluster < 16 {
+        return println!("skipped: {} has no clusters of 16", device().chip().name);
+    }
+    let (mut random, dtype, dim) = (fresh(), DType::F32, 70_000);
+    let at = Placement::dense(dim);
+    let values = rounded(dtype, &random.normals(2 * dim, 1.0));
+    let x = matrix("x", dtype, 2, dim, at, &values);
+    let mut y = output(dtype, 2, dim, at);
+    let before = y.to_bytes().unwrap();
+    let rows = RowPlan::with_cluster(dim, 4, 1, 16, 512).unwrap();
+    assert_eq!(rows.cluster, 16);
+    let kernel = softmax::Softmax { input: dtype, output: dtype, dim, rows };
+    let bound = softmax::bind_plan(kernel, x.arg(), y.arg_mut(), &device()).unwrap();
+    let outcome = bound.launch(&device().default_stream()).unwrap();
+    let expected: Vec<f64> = values.chunks(dim).flat_map(softmax::reference::softmax).collect();
+    assert_right("2 × 70000 by clusters of 16", &outcome, &y, at, &expected, &before);
 }

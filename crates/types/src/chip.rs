@@ -25,6 +25,8 @@ pub struct Chip {
     pub shared_per_block: u32,
     /// Blocks in a cluster without opting into non-portable sizes (1: no clusters).
     pub cluster: u32,
+    /// Blocks in a cluster that opts into the chip's own size. Fewer such clusters find room on a chip at once.
+    pub largest_cluster: u32,
     /// Level-two cache, in bytes.
     pub l2: u64,
     /// Datasheet memory bandwidth in bytes a second.
@@ -44,6 +46,7 @@ impl Chip {
         shared_per_multiprocessor: 164 * 1024,
         shared_per_block: 163 * 1024,
         cluster: 1,
+        largest_cluster: 1,
         l2: 40 << 20,
         bandwidth: 2_039_000_000_000,
     };
@@ -61,6 +64,7 @@ impl Chip {
         shared_per_multiprocessor: 228 * 1024,
         shared_per_block: 227 * 1024,
         cluster: 8,
+        largest_cluster: 16,
         l2: 60 << 20,
         bandwidth: 4_800_000_000_000,
     };
@@ -88,6 +92,7 @@ impl Chip {
         shared_per_multiprocessor: 100 * 1024,
         shared_per_block: 99 * 1024,
         cluster: 1,
+        largest_cluster: 1,
         l2: 72 << 20,
         bandwidth: 1_008_000_000_000,
     };
@@ -97,6 +102,7 @@ impl Chip {
         target: Target::SM_120A,
         multiprocessors: 170,
         cluster: 8,
+        largest_cluster: 8,
         l2: 96 << 20,
         bandwidth: 1_792_000_000_000,
         ..Chip::RTX_4090

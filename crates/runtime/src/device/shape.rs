@@ -150,8 +150,8 @@ impl KernelLimits {
         }
 
         let blocks = shape.cluster.iter().map(|&c| u64::from(c)).product::<u64>();
-        if blocks == 0 || blocks > u64::from(chip.cluster) {
-            let expected = match chip.cluster {
+        if blocks == 0 || blocks > u64::from(chip.largest_cluster) {
+            let expected = match chip.largest_cluster {
                 0 | 1 => format!("1 x 1 x 1, since {} has no clusters", chip.name),
                 most => format!("1 to {most} blocks on {}", chip.name),
             };
@@ -273,8 +273,8 @@ mod tests {
             "launch of `k`: block is 1024 x 2 x 1; expected at most 1024 threads on H200"
         );
         assert_eq!(
-            said(plain.cluster([16, 1, 1])),
-            "launch of `k`: cluster is 16 x 1 x 1; expected 1 to 8 blocks on H200"
+            said(plain.cluster([32, 1, 1])),
+            "launch of `k`: cluster is 32 x 1 x 1; expected 1 to 16 blocks on H200"
         );
         assert_eq!(
             said(plain.cluster([8, 1, 1])),

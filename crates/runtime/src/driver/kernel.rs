@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::failure::NOT_FOUND;
+use super::properties::PORTABLE_CLUSTER;
 use super::queue::StreamHandle;
 use crate::device::LaunchShape;
 use crate::error::Error;
@@ -11,7 +12,7 @@ use cudarc::driver::sys::{
     CUlaunchAttributeValue_union__bindgen_ty_1 as ClusterDim, CUlaunchConfig, CUmodule,
 };
 use std::ffi::{CString, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A kernel of a loaded module.
@@ -21,6 +22,8 @@ pub(crate) struct Kernel {
     function: CUfunction,
     /// The dynamic shared memory that launches may ask for so far, in bytes.
     dynamic: AtomicU32,
+    /// Whether the driver knows that clusters may be larger than every chip has them.
+    large_clusters: AtomicBool,
     raising: Mutex<()>,
     /// Registers of a thread.
     pub(crate) registers: u32,
@@ -57,6 +60,7 @@ impl Kernel {
             module,
             function: std::ptr::null_mut(),
             dynamic: AtomicU32::new(0),
+            large_clusters: AtomicBool::new(false),
             raising: Mutex::new(()),
             registers: 0,
             local: 0,
@@ -96,6 +100,14 @@ impl Kernel {
         let _entered = context.enter()?;
         if shape.dynamic_shared > self.dynamic.load(Ordering::Acquire) {
             self.raise_dynamic(shape.dynamic_shared)?;
+        }
+        let together: u32 = shape.cluster.iter().product();
+        if together > PORTABLE_CLUSTER && !self.large_clusters.load(Ordering::Acquire) {
+            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+            // SAFETY: the function is live.
+            unsafe { context.driver.api.cuFuncSetAttribute(self.function, attribute, 1) }
+                .map_err(|e| context.explain(e))?;
+            self.large_clusters.store(true, Ordering::Release);
         }
         // Before Hopper no launch begins early.
         let pdl = shape.pdl && context.properties.capability >= (9, 0);

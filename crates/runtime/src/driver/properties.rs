@@ -44,6 +44,7 @@ impl Properties {
             * u64::from(get(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?)
             * u64::from(get(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?)
             / 8;
+        let clusters = get(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH)? != 0;
         let chip = Chip {
             name: known.map_or("GPU", |c| c.name),
             target: target(capability),
@@ -54,14 +55,17 @@ impl Properties {
             registers_per_multiprocessor: get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
             shared_per_multiprocessor: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
             shared_per_block: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
-            // The portable size; larger ones are a chip's own and must be opted into.
-            cluster: if get(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH)? != 0 { 8 } else { 1 },
+            cluster: if clusters { PORTABLE_CLUSTER } else { 1 },
+            largest_cluster: known.map_or(if clusters { PORTABLE_CLUSTER } else { 1 }, |c| c.largest_cluster),
             l2: get(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
             bandwidth: known.map_or(bandwidth, |c| c.bandwidth),
         };
         Ok(Properties { name, capability, memory: memory as u64, chip })
     }
 }
+
+/// Blocks of the largest cluster that every chip with clusters has; larger ones must be opted into.
+pub(super) const PORTABLE_CLUSTER: u32 = 8;
 
 /// Refuses a card that lacks what every kernel here needs.
 pub(super) fn recent_enough(properties: &Properties) -> Result<(), Error> {
