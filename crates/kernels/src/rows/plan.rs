@@ -18,11 +18,16 @@ pub const LONGEST_ROW: usize = 49_152;
 ///   fit a multiprocessor, and other rows load while one waits at its barrier;
 /// - beyond 512 threads a row, more accesses a thread are better than more threads, up to eight;
 /// - short rows share a block of 128 threads, and rows that a warp holds need no shared memory and no barrier;
-/// - longer rows of 16-bit floats are staged: copied into shared memory, 32 KiB to a block of a cluster, and read there
-///   twice, so that registers are left to other rows' blocks; f32 rows have half the elements to as many bytes, and are held
-///   by the fewest blocks of a cluster;
+/// - where more than a ninth of those threads would have nothing to do, a thread has up to three accesses more instead; narrow
+///   accesses are more, so that as many bytes are under way;
+/// - longer rows of 16-bit floats are staged: copied into shared memory, 16 or 32 KiB to a block of a cluster, and read there
+///   twice, so that registers are left to other rows' blocks, and in slices where that leaves more; f32 rows have half the
+///   elements to as many bytes, and are held by the fewest blocks of a cluster;
+/// - staged rows that begin anywhere are copied as they lie, 16 bytes at a time, and read element by element;
 /// - with a weight, rows beyond that go through rings: clusters keep the weight in registers, which level two would
 ///   otherwise have to give for each row;
+/// - a loss of uneven rows, which is all that is wanted of them, is read online, tile by tile;
+/// - blocks that also sum over rows go over many through rings, with the sums in registers;
 /// - a row that no cluster holds is read twice: four accesses at once, a cluster's blocks taking tiles in turn.
 ///
 /// It does not depend on the number of rows, so a row gives the same bits in any batch.

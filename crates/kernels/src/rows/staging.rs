@@ -173,20 +173,28 @@ impl RowPlan {
         };
         let threads = runs.div_ceil(vectors.next_multiple_of(slices)).next_multiple_of(32).max(BLOCK);
         let many = dim.div_ceil(cluster * threads * vector) * vector * bytes > MOST_STAGED / 2;
-        // What a thread needs without spilling, as measured.
-        let registers = match (threads, tensors, many) {
-            _ if vector == 1 && bytes == 2 => 38,
-            _ if vector == 1 => 80,
-            _ if slices > 1 && bytes > 2 => 64,
-            _ if vectors == 6 && cluster == 1 => 80,
-            _ if slices > 1 => 64 - 8 * usize::from(vectors == 6) - 16 * usize::from(vectors == 10),
-            (..=128, ..) => 96,
-            (..=224, 1, true) => 104,
-            (..=224, 1, _) if bytes == 2 && vectors <= 5 => 64,
-            (..=224, 1, _) => 88,
-            (..=256, 1, _) => 80,
-            (..=288, 1, false) => 72,
-            (..=256, _, true) => 128,
+        let (one, alone) = (bytes == 2, cluster == 1);
+        // What a thread needs without spilling, or does best with, as measured.
+        let registers = match (slices, vectors, threads) {
+            _ if vector == 1 => {
+                if one {
+                    38
+                } else {
+                    80
+                }
+            }
+            (2.., ..) if !one => 64,
+            (2.., 6, _) if alone => 80,
+            (2.., 6, _) => 56,
+            (2.., 10, _) => 48,
+            (2.., ..) => 64,
+            (.., ..=128) => 96,
+            (.., ..=224) if tensors == 1 && many => 104,
+            (_, ..=5, ..=224) if tensors == 1 && one => 64,
+            (.., ..=224) if tensors == 1 => 88,
+            (.., ..=256) if tensors == 1 => 80,
+            (.., ..=288) if tensors == 1 && !many => 72,
+            (.., ..=256) if many => 128,
             _ => 64,
         };
         let little = tensors == 1 && threads > 288 && slices == 1 && most < MOST_STAGED;
