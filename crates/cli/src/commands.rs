@@ -95,7 +95,7 @@ pub(crate) struct RunArgs {
     /// one, else the emulator
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
-    /// Another plan: so many threads to a row, a power of two up to 1024
+    /// Another plan: so many threads to a row, a power of two up to 32 or a multiple of 32 up to 1024
     #[arg(long, value_name = "N")]
     pub(crate) threads_per_row: Option<usize>,
     /// Run this PTX in place of ours, with the same launch

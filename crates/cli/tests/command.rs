@@ -189,7 +189,7 @@ fn bad_input_is_named_in_one_line() {
     );
     refused(
         &["run", "softmax", "--random", "2x64", "--device", "emulated", "--threads-per-row", "48"],
-        "`threads_per_row`: expected a power of two up to 1024, got 48",
+        "`threads_per_row`: expected a power of two up to 32, or a multiple of 32 up to 1024, got 48",
     );
 }
 

@@ -37,7 +37,11 @@ fn every_chip_has_an_answer() {
             let said: Value = serde_json::from_str(&out).unwrap();
             assert_eq!(said["taken"], "registers", "{out}");
             assert_eq!(said["implementations"][0]["refusal"], Value::Null);
-            assert_eq!(said["implementations"][0]["kernel"]["grid"], json!([4, 1, 1]), "{out}");
+            let kernel = &said["implementations"][0]["kernel"];
+            let plan = kernel["plan"].as_str().unwrap();
+            let rows = plan.split(" rows a block").next().unwrap().rsplit(' ').next().unwrap();
+            let blocks = 8usize.div_ceil(rows.parse().unwrap());
+            assert_eq!(kernel["grid"], json!([blocks, 1, 1]), "{out}");
         }
     }
 }

@@ -6,7 +6,6 @@ use crate::operator::{Operator, RowOperator};
 use std::str::FromStr;
 use warpsmith::dsl::{DeviceId, TensorArg};
 use warpsmith::kernels::rows::{RowPlan, vector};
-use warpsmith::runtime::LaunchError;
 use warpsmith_types::DType;
 
 /// Suites by name, and the operators in them.
@@ -108,8 +107,10 @@ fn threads_per_row(case: &Case, plans: &[PlanChoice]) -> Result<Vec<Option<usize
             PlanChoice::All if matches!(case.operator, Operator::Rows(_)) => {
                 let dim = case.shape.last().copied().unwrap_or(0);
                 let vector = vector(&[&TensorArg::new(0, DeviceId(0), case.dtype, &case.shape)]);
-                let own = RowPlan::new(dim, vector).map_err(LaunchError::from)?;
-                chosen.extend(own.others(dim).map(|plan| Some(plan.group.threads_per_row)));
+                // The operator's own, and those by which a block holds such a row, where there are any.
+                chosen.push(None);
+                let held = RowPlan::new(dim, vector).into_iter().flat_map(|plan| plan.others(dim).collect::<Vec<_>>());
+                chosen.extend(held.map(|plan| Some(plan.group.threads_per_row)));
             }
             PlanChoice::All => chosen.push(None),
         }
@@ -153,8 +154,11 @@ mod tests {
         assert_eq!(all("gemm", &[PlanChoice::All]).unwrap(), all("gemm", &[]).unwrap());
         let every = cases("softmax", &[vec![4, 1000]], &[DType::F32], &[PlanChoice::All], true).unwrap();
         let threads: Vec<_> = every.iter().filter_map(|case| case.threads_per_row).collect();
-        // 1000 are 250 accesses of four: two for each of 128 threads are the operator's own.
-        assert!(threads.len() == every.len() && threads.len() > 3, "{threads:?}");
+        // The operator's own, and then those of a block: 1000 are 250 accesses of four, two for each of 128 threads.
+        assert!(
+            every[0].threads_per_row.is_none() && threads.len() + 1 == every.len() && threads.len() > 3,
+            "{threads:?}"
+        );
         assert_eq!(threads[0], 128);
         assert!(threads.iter().all(|t| t.is_power_of_two()) && !threads[1..].contains(&128), "{threads:?}");
         assert_eq!((rows(256), rows(16_384), rows(32_768), rows(49_152)), (32_768, 32_768, 16_384, 8192));
