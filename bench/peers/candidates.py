@@ -10,6 +10,8 @@ import reference
 EPS = 1e-6
 # Liger's kernels hold a row in one block.
 LIGER_LONGEST = 65536
+# Rows of the sums that a read is made of: the shortest to which PyTorch gives a block of 512 threads each.
+READ_ROW = 8192
 
 
 def _module(name):
@@ -69,6 +71,23 @@ def copy_of(total, device):
     source = torch.empty(max(1, total // 2), dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     return lambda: target.copy_(source)
+
+
+def reads_of(total, device):
+    """Reads of `total` bytes, rounded up to whole rows, by name: PyTorch's sums, which have the least arithmetic.
+
+    A thread loads four elements at once, so f64 has 32 bytes on their way where f32 has 16. The sum of everything needs a
+    second step over all blocks, sums of rows write more. Which one is the fastest is for the card to say.
+    """
+    rows = -(-total // (READ_ROW * 8))
+    single = torch.empty(2 * rows * READ_ROW, device=device).normal_()
+    double = single.view(torch.float64)
+    calls = {}
+    for name, buffer in (("f32", single), ("f64", double)):
+        table = buffer.view(-1, READ_ROW)
+        calls[f"the sum of {name}"] = lambda buffer=buffer: buffer.sum()
+        calls[f"sums of rows of {READ_ROW} {name}"] = lambda table=table: table.sum(-1)
+    return calls
 
 
 def make(op, libraries, dtype, rows, dim, device):

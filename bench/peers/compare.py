@@ -6,7 +6,8 @@
 Sections: forward, backward, residual, decode, edges, host, first. Takes packages that are installed: `warpsmith`, `torch`,
 and if they are there `quack-kernels` and `liger-kernel`. In each cell the results are first compared with float64; then
 the candidates take turns, round by round, each with the level-two cache cold. What is kept is the median of each one's
-times and the median and quartiles of the ratios within a round: to a copy of as many bytes, and to QuACK.
+times and the median and quartiles of the ratios within a round: to a copy of as many bytes (for cross-entropy, which
+writes next to nothing, a read), and to QuACK.
 
 Writes DIR/NAME.csv, and DIR/NAME.txt with geometric means; `plot.py` draws the CSV. Ends with 1 where one of our results
 was wrong.
@@ -45,7 +46,7 @@ def cell(table, section, op, dtype, rows, dim, libraries, clock, options):
     """Checks and times the candidates of one shape."""
     size = torch.finfo(cells.DTYPES[dtype]).bits // 8
     total = cells.moved_bytes(op, rows, dim, size)
-    common = {"section": section, "op": op, "dtype": dtype, "rows": rows, "dim": dim}
+    common = {"section": section, "op": op, "dtype": dtype, "rows": rows, "dim": dim, "flush": options.flush}
     made, check = candidates.make(op, libraries, cells.DTYPES[dtype], rows, dim, clock.device)
     tolerance = reference.TOLERANCE[cells.DTYPES[dtype]]
     runs, errors = {}, {}
@@ -58,7 +59,12 @@ def cell(table, section, op, dtype, rows, dim, libraries, clock, options):
             note = f"{type(error).__name__}: {error}".replace("\n", " ")[:160]
             table.add(**common, candidate=name, right="no", note=note)
         result = None
-    if op != "cross_entropy":
+    notes = {}
+    if op == "cross_entropy":
+        reads = candidates.reads_of(total, clock.device)
+        notes["read"] = timing.fastest(clock, reads)
+        runs = {"read": reads[notes["read"]], **runs}
+    else:
         runs = {"copy": candidates.copy_of(total, clock.device), **runs}
     clock.free()
     names = list(runs)
@@ -67,10 +73,12 @@ def cell(table, section, op, dtype, rows, dim, libraries, clock, options):
         low, middle, high = timing.quartiles([row[index] for row in rounds])
         row = {**common, "candidate": name, "rounds": len(rounds), "us": middle, "us_q1": low, "us_q3": high}
         row["gbps"] = total / middle / 1e3
-        for other in ("copy", "quack"):
+        for other in report.AGAINST:
             if other in names and other != name:
                 q1, ratio, q3 = timing.paired(rounds, index, names.index(other))
                 row |= {f"vs_{other}": ratio, f"vs_{other}_q1": q1, f"vs_{other}_q3": q3}
+        if name in notes:
+            row["note"] = notes[name]
         if name in errors:
             row |= {"error": errors[name], "right": "yes" if errors[name] <= tolerance else "no"}
         table.add(**row)
@@ -102,6 +110,8 @@ def main():
     parser.add_argument("--edge-candidates", type=listed, default=["warpsmith"], help="the same for the section edges")
     parser.add_argument("--rounds", type=int, help="of each cell; else as many as --seconds-per-cell allow")
     parser.add_argument("--seconds-per-cell", type=float, default=0.6)
+    flushed = "what a flush of the cache before each run does to 256 MiB: `read` leaves no changed lines to be written back"
+    parser.add_argument("--flush", choices=timing.Flush.KINDS, default="write", help=flushed)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu tries the script, slowly")
     parser.add_argument("--shrink", type=int, help="divides the rows of every grid's shapes: to try the script")
     options = parser.parse_args()
@@ -110,7 +120,7 @@ def main():
         parser.error(f"no such section or dtype: {', '.join(unknown or options.dtype)}")
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("there is no CUDA card")
-    clock = timing.Card() if options.device == "cuda" else timing.Host()
+    clock = timing.Card(options.flush) if options.device == "cuda" else timing.Host(options.flush)
     os.makedirs(options.out, exist_ok=True)
     path = os.path.join(options.out, options.name)
     versions = candidates.versions() + ([f"driver {candidates.driver()}"] if candidates.driver() else [])

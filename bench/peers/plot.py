@@ -10,7 +10,9 @@ import os
 import sys
 
 COLORS = {"warpsmith": "#2563eb", "quack": "#d9480f", "liger": "#0f766e", "torch": "#7c3aed", "torch.compile": "#be185d"}
-NAMES = {"quack": "QuACK", "liger": "Liger", "torch": "PyTorch", "copy": "a copy of as many bytes", "warpsmith": "Warpsmith"}
+NAMES = {"quack": "QuACK", "liger": "Liger", "torch": "PyTorch", "copy": "a copy of as many bytes", "read": "a read of as many bytes", "warpsmith": "Warpsmith"}
+# What the memory allows, dashed.
+BOUNDS = {"copy": "2 5", "read": "7 5"}
 TITLES = {
     "rms_norm": "RMS norm",
     "softmax": "softmax",
@@ -65,11 +67,11 @@ def panel(left, title, unit, dims, series):
     for name in sorted(series, key=lambda name: name == "warpsmith"):
         points = [(x[dim], *map(y, series[name][dim])) for dim in dims if dim in series[name]]
         color = COLORS.get(name, "#6e7781")
-        dash = ' stroke-dasharray="2 5"' if name == "copy" else ""
+        dash = f' stroke-dasharray="{BOUNDS[name]}"' if name in BOUNDS else ""
         path = "M" + "L".join(f"{px:.1f} {py:.1f}" for px, py, _, _ in points)
         out.append(f'<path class="line" stroke="{color}"{dash} d="{path}"/>')
         for px, py, low, top in points:
-            if name != "copy":
+            if name not in BOUNDS:
                 out.append(f'<line stroke="{color}" x1="{px:.1f}" y1="{low:.1f}" x2="{px:.1f}" y2="{top:.1f}"/>')
                 out.append(f'<circle fill="{color}" cx="{px:.1f}" cy="{py:.1f}" r="2.6"/>')
     return out
@@ -88,7 +90,7 @@ def draw(path, heading, panels, about):
     ]
     at = 16
     for name in dict.fromkeys(name for name in (*NAMES, *COLORS) if any(name in series for _, _, _, series in panels)):
-        dash = ' stroke-dasharray="2 5"' if name == "copy" else ""
+        dash = f' stroke-dasharray="{BOUNDS[name]}"' if name in BOUNDS else ""
         out.append(f'<path class="line" stroke="{COLORS.get(name, "#6e7781")}"{dash} d="M{at} 62L{at + 22} 62"/>')
         out.append(text(at + 28, 66, NAMES.get(name, name), 12))
         at += 48 + 7 * len(NAMES.get(name, name))

@@ -8,7 +8,10 @@ COLUMNS = [
     *("us", "us_q1", "us_q3", "gbps"),
     *("vs_copy", "vs_copy_q1", "vs_copy_q3", "vs_quack", "vs_quack_q1", "vs_quack_q3"),
     *("error", "right", "note", "card", "versions", "date"),
+    *("vs_read", "vs_read_q1", "vs_read_q3", "flush"),
 ]
+# Whose times the others' are compared with.
+AGAINST = ("copy", "read", "quack")
 
 
 class Table:
@@ -40,7 +43,7 @@ def _line(row):
         text += f" {row['us']:>10.2f} us"
     if "gbps" in row:
         text += f" {row['gbps']:>6.0f} GB/s"
-    for name in ("copy", "quack"):
+    for name in AGAINST:
         if f"vs_{name}" in row:
             low, high = row[f"vs_{name}_q1"], row[f"vs_{name}_q3"]
             text += f"  {name}/this {row[f'vs_{name}']:.3f} [{low:.3f}, {high:.3f}]"
@@ -53,7 +56,7 @@ def geometric_means(rows):
     """Lines of geometric means of what is right, by section, operator, dtype and candidate: how many cells, against what."""
     groups = {}
     for row in rows:
-        for against in ("copy", "quack"):
+        for against in AGAINST:
             ratio = row.get(f"vs_{against}")
             if ratio and row.get("right") != "no" and row["candidate"] != against:
                 key = (row["section"], row["op"], row.get("dtype", ""), row["candidate"], against)

@@ -5,10 +5,35 @@ import time
 
 import torch
 
-# Zeroed before each run, as `triton.testing.do_bench` does: several times the level-two cache of any card so far.
+# Gone over before each run, as by `triton.testing.do_bench`: several times the level-two cache of any card so far.
 FLUSH_BYTES = 256 << 20
+# Without a card there is nothing to flush; so much is gone over to try the script.
+HOST_FLUSH_BYTES = 1 << 20
 FEWEST_ROUNDS = 11
 MOST_ROUNDS = 200
+
+
+class Flush:
+    """Fills the level-two cache with what no candidate uses.
+
+    `write` zeroes a buffer, as `do_bench` does: the cache is then full of changed lines, and what runs next waits for their
+    way to memory, which a kernel that writes little feels most. `read` sums the buffer instead: its lines were not changed
+    and are dropped for nothing, and those that the last candidate changed are written back within the flush.
+    """
+
+    KINDS = ("write", "read")
+
+    def __init__(self, kind, size, device):
+        self.kind = kind
+        self.buffer = torch.ones(size // 4, device=device)
+        self.sum = torch.empty((), device=device)
+
+    def __call__(self):
+        if self.kind == "write":
+            self.buffer.zero_()
+        else:
+            # A launched kernel reads all that it sums; what it changes is the sum, and one partial sum of each block.
+            torch.sum(self.buffer, dim=0, out=self.sum)
 
 
 class Card:
@@ -16,8 +41,8 @@ class Card:
 
     device = "cuda"
 
-    def __init__(self):
-        self.flush = torch.empty(FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
+    def __init__(self, flush):
+        self.flush = Flush(flush, FLUSH_BYTES, self.device)
 
     def name(self):
         return torch.cuda.get_device_name()
@@ -37,7 +62,7 @@ class Card:
             for index in order:
                 start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
                 if cold:
-                    self.flush.zero_()
+                    self.flush()
                 start.record()
                 calls[index]()
                 end.record()
@@ -51,6 +76,9 @@ class Host:
     """The same by the host's clock, to try the script where there is no card."""
 
     device = "cpu"
+
+    def __init__(self, flush):
+        self.flush = Flush(flush, HOST_FLUSH_BYTES, self.device)
 
     def name(self):
         return "CPU"
@@ -66,6 +94,8 @@ class Host:
         for order in orders:
             row = [0.0] * len(calls)
             for index in order:
+                if cold:
+                    self.flush()
                 start = time.perf_counter()
                 calls[index]()
                 row[index] = (time.perf_counter() - start) * 1e6
@@ -89,6 +119,13 @@ def rounds_of(clock, calls, seconds, rounds=None, cold=True):
     if rounds is None:
         rounds = max(FEWEST_ROUNDS, min(MOST_ROUNDS, int(seconds / each)))
     return clock.batch(calls, rotations(len(calls), rounds), cold)
+
+
+def fastest(clock, calls):
+    """The name of the call with the least median of a few rounds, its cache cold."""
+    rounds = rounds_of(clock, list(calls.values()), 0, FEWEST_ROUNDS)
+    medians = [statistics.median(times) for times in zip(*rounds)]
+    return list(calls)[medians.index(min(medians))]
 
 
 def quartiles(values):
