@@ -13,8 +13,8 @@ use warpsmith_types::Chip;
 fn rows(assembler: &Assembler, dtype: DType, dim: usize, target: Target) -> [(Assembled, u32); 2] {
     let (x, mut y) = (tensor(1 << 40, dtype, &[64, dim]), tensor(1 << 41, dtype, &[64, dim]));
     let w = tensor(1 << 42, dtype, &[dim]);
-    // A block of 1024 threads has 64 registers a thread.
-    let budget = |threads: usize| if threads > 512 { 64 } else { 128 };
+    // What a block's threads share, by eights.
+    let budget = |threads: usize| (65_536 / threads / 8 * 8).min(128) as u32;
     let chip = Chip::ALL.into_iter().find(|c| c.target == target).unwrap();
     let kernel = softmax::plan_on(&x, &y, &chip).unwrap();
     let host = softmax::SoftmaxArgs { x: &x, y: &mut y };
