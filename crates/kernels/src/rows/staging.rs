@@ -158,8 +158,8 @@ impl RowPlan {
         let most = if wide { most.min(MOST_STAGED / 2) } else { most };
         let runs = dim.div_ceil(vector).div_ceil(cluster);
         let most_vectors = (most / (vector * bytes)).clamp(1, MOST_VECTORS[usize::from(bytes > 2)]);
-        let threads = (threads..=chip.threads_per_block as usize).step_by(32);
-        let threads = threads.into_iter().find(|t| runs.div_ceil(*t) <= most_vectors)?;
+        let mut threads = (threads..=chip.threads_per_block as usize).step_by(32);
+        let threads = threads.find(|t| runs.div_ceil(*t) <= most_vectors)?;
         // As few as do with as many accesses.
         let vectors = runs.div_ceil(threads);
         let even = dim == cluster * threads * vectors * vector;
@@ -176,13 +176,8 @@ impl RowPlan {
         let (one, alone) = (bytes == 2, cluster == 1);
         // What a thread needs without spilling, or does best with, as measured.
         let registers = match (slices, vectors, threads) {
-            _ if vector == 1 => {
-                if one {
-                    38
-                } else {
-                    80
-                }
-            }
+            _ if vector == 1 && one => 38,
+            _ if vector == 1 => 80,
             (2.., ..) if !one => 64,
             (2.., 6, _) if alone => 80,
             (2.., 6, _) => 56,
