@@ -15,34 +15,45 @@ use warpsmith_types::Chip;
 
 static BACKWARD: Kernels<NormBackward> = Kernels::with_plans();
 
-/// Plans by all that they depend on: the length of rows, the width of an access, bytes of elements, the chip. Each call needs
-/// its plan before it finds its kernel, and planning takes longer than a launch.
-static PLANS: RwLock<Planned> = RwLock::new(BTreeMap::new());
+/// Plans by all that they depend on: the length of rows, the width of an access, bytes of elements, the chip, and whether one
+/// sum over rows is wanted, or two. Each call needs its plan before it finds its kernel, and planning takes longer than a
+/// launch.
+static PLANS: RwLock<BTreeMap<Key, Planned>> = RwLock::new(BTreeMap::new());
 
-type Planned = BTreeMap<(usize, usize, [usize; 2], &'static str), Arc<RowPlan>>;
+type Key = (usize, usize, [usize; 2], &'static str, Option<Wanted>);
 
-fn plan(rows: &[&TensorArg], dim: usize, chip: &Chip) -> Result<Arc<RowPlan>, ArgumentError> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wanted {
+    One,
+    Two,
+}
+
+/// How a call's rows are read.
+#[derive(Clone)]
+struct Planned {
+    rows: Arc<RowPlan>,
+    /// How many blocks, or clusters, a chip runs at once, where they sum over rows on the way.
+    parts: Option<usize>,
+}
+
+fn plan(rows: &[&TensorArg], dim: usize, sums: Option<Wanted>, chip: &Chip) -> Result<Planned, ArgumentError> {
     let bytes = |most: fn(usize, usize) -> usize| rows.iter().map(|t| t.dtype.bytes()).reduce(most).unwrap_or(1);
-    let key = (dim, vector(rows), [bytes(usize::min), bytes(usize::max)], chip.name);
+    let (vector, narrowest, widest) = (vector(rows), bytes(usize::min), bytes(usize::max));
+    let key = (dim, vector, [narrowest, widest], chip.name, sums);
     if let Some(plan) = PLANS.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
         return Ok(plan.clone());
     }
-    let plan = Arc::new(choose::<Ways>(&(rows, ROOM), chip)?);
-    PLANS.write().unwrap_or_else(PoisonError::into_inner).insert(key, plan.clone());
-    Ok(plan)
-}
-
-/// The plan of a call that sums over rows in the kernel that reads them, and in how many parts; `None` where accesses are too
-/// narrow, or sums too many.
-fn summing(rows: &[&TensorArg], keeps: bool, chip: &Chip) -> Option<(RowPlan, usize)> {
-    let x = rows.first()?;
-    let (dim, vector) = (x.dim(2), vector(rows));
-    let widths = || rows.iter().map(|t| t.dtype.bytes());
-    let (widest, narrowest) = (widths().max()?, widths().min()?);
-    let by = Summing { bytes: 2 * widest, copies: vector * narrowest >= 4, keeps };
-    let (plan, parts) = RowPlan::summing(dim, vector, by, chip)?;
-    let tiles = x.dim(0).div_ceil(plan.rows() * plan.groups());
-    Some((plan, parts.min(most_parts(dim)).min(tiles).max(1)))
+    let summing = sums.and_then(|sums| {
+        let by = Summing { bytes: 2 * widest, copies: vector * narrowest >= 4, keeps: sums == Wanted::One };
+        RowPlan::summing(dim, vector, by, chip)
+    });
+    // Where accesses are too narrow, or sums too many, another kernel sums.
+    let planned = match summing {
+        Some((rows, parts)) => Planned { rows: Arc::new(rows), parts: Some(parts.min(most_parts(dim))) },
+        None => Planned { rows: Arc::new(choose::<Ways>(&(rows, ROOM), chip)?), parts: None },
+    };
+    PLANS.write().unwrap_or_else(PoisonError::into_inner).insert(key, planned.clone());
+    Ok(planned)
 }
 
 /// Gradients of [`Forward`](super::Forward), whose `x` plus `residual` is `x` here. Shapes and dtypes as there.
@@ -86,7 +97,7 @@ pub fn workspace(x: &TensorArg) -> [usize; 4] {
     [2, most_parts(dim), heads, dim]
 }
 
-/// The kernel of `dx` and `dresidual`, and of the weight's and the bias's gradients where rows are short.
+/// The kernel of `dx` and `dresidual`, and of parts of the weight's and the bias's gradients where blocks hold such sums.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NormBackward {
     /// Which normalisation.
@@ -262,7 +273,7 @@ const ROOM: Room = Room {
     inputs: 2,
     accesses: [2, 4],
     held: 16 << 10,
-    staging: Staging { bytes: 0, threads: 256, blocks: 1, part: 32 << 10, tensors: 0, most: 256 },
+    staging: Staging { threads: 256, blocks: 1, part: 32 << 10, most: 256 },
     cluster: 256,
     once: false,
 };
@@ -287,11 +298,16 @@ pub(crate) fn backward<A: Act>(kind: Kind, call: Backward<'_>, act: &A) -> Resul
     let sums = columns::Sums { x: &x, dy: &dy, rstd: &rstd, mean: mean.as_ref(), dweight, dbias };
     let rows: Vec<&TensorArg> =
         [Some(&x), Some(&dy), Some(&dx), dresidual_out.as_ref(), dresidual.as_ref()].into_iter().flatten().collect();
-    let summing = (!sums.is_empty()).then(|| summing(&rows, sums.dbias.is_none(), act.chip())).flatten();
-    let fused = summing.is_some();
-    let (plan, parts) = match summing {
-        Some((plan, parts)) => (Arc::new(plan), parts),
-        None => (plan(&rows, x.dim(2), act.chip())?, columns::parts(x.dim(0))),
+    let wanted = match (sums.is_empty(), sums.dbias.is_some()) {
+        (true, _) => None,
+        (_, false) => Some(Wanted::One),
+        (_, true) => Some(Wanted::Two),
+    };
+    let Planned { rows: plan, parts } = plan(&rows, x.dim(2), wanted, act.chip())?;
+    let fused = parts.is_some();
+    let parts = match parts {
+        Some(parts) => parts.min(x.dim(0).div_ceil(plan.rows() * plan.groups())).max(1),
+        None => columns::parts(x.dim(0)),
     };
     let mut room = match sums.is_empty() {
         true => None,

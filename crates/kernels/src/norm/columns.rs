@@ -200,7 +200,8 @@ impl Plans for ColumnSum {
     }
 
     fn plan(&self) -> String {
-        "128 threads and as many columns a block".into()
+        let [across, along] = SUMS;
+        format!("{} threads and {across} columns a block, {along} parts at a time", across * along)
     }
 }
 

@@ -89,11 +89,9 @@ impl Call<'_> {
             accesses: [2, 4],
             held: if self.dim().is_multiple_of(EVEN / 8) { 16 << 10 } else { 12 << 10 },
             staging: Staging {
-                bytes: 0,
                 threads: if self.inputs == 1 { 128 } else { 192 },
                 blocks: 2,
                 part: 32 << 10,
-                tensors: 0,
                 most: match self.inputs {
                     1 if self.light && self.dim().is_multiple_of(EVEN) => 256,
                     1 => 128,

@@ -114,7 +114,7 @@ pub(crate) struct Room {
     pub(crate) accesses: [usize; 2],
     /// The longest row of 16-bit floats, in bytes, that a block rather holds than stages.
     pub(crate) held: usize,
-    /// How rows are staged; the bytes of an element and what is held come from what else is here.
+    /// How rows are staged.
     pub(crate) staging: Staging,
     /// Threads to a block of a cluster that holds a row, as long as clusters go as far.
     pub(crate) cluster: usize,
@@ -148,14 +148,18 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
         Form::Online if dim * widest <= room.held => {
             return Err(Refusal::Short { argument: "x", least: room.held / widest + 1, got: dim });
         }
-        Form::Online if widest == 4 || dim.is_multiple_of(EVEN) => {
+        Form::Online if widest != 2 => {
+            let bytes = narrowest * vector;
+            return Err(Refusal::Accesses { argument: "x", expected: "16-bit floats", bytes });
+        }
+        Form::Online if dim.is_multiple_of(EVEN) => {
             return Err(Refusal::Even { argument: "x", factor: EVEN, got: dim });
         }
         Form::Online => (RowPlan::online(dim, vector, chip), usize::MAX),
         Form::Staged => {
             let inputs = room.inputs * widest;
             (
-                RowPlan::staged(dim, vector, Staging { bytes: inputs, tensors, ..room.staging }, chip),
+                RowPlan::staged(dim, vector, [inputs, tensors], room.staging, chip),
                 chip.shared_per_block as usize / inputs,
             )
         }

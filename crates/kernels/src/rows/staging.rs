@@ -73,16 +73,12 @@ pub struct Ringed {
 /// How rows are staged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Staging {
-    /// Of an element of all inputs together.
-    pub bytes: usize,
     /// Threads to a block, at least.
     pub threads: usize,
     /// Blocks to a row, at least, where there are clusters.
     pub blocks: usize,
     /// Bytes of a row's inputs to a block, where clusters go as far.
     pub part: usize,
-    /// Tensors that the body holds.
-    pub tensors: usize,
     /// Bytes of a row that are a thread's, at most.
     pub most: usize,
 }
@@ -145,10 +141,16 @@ impl RowPlan {
         Some(RowPlan { slice: (slices > 1).then_some(slice), ..self })
     }
 
-    /// For rows that are copied into shared memory, each row's inputs once. Registers are then free for other rows' blocks.
-    /// `None` where shared memory does not hold a row.
-    pub fn staged(dim: usize, vector: usize, by: Staging, chip: &Chip) -> Option<RowPlan> {
-        let Staging { bytes, threads, blocks, part, tensors, most } = by;
+    /// For rows that are copied into shared memory, each row's inputs once: `bytes` are those of an element of all of them, and
+    /// the body holds `tensors`. Registers are then free for other rows' blocks. `None` where shared memory does not hold a row.
+    pub fn staged(
+        dim: usize,
+        vector: usize,
+        [bytes, tensors]: [usize; 2],
+        by: Staging,
+        chip: &Chip,
+    ) -> Option<RowPlan> {
+        let Staging { threads, blocks, part, most } = by;
         // Narrow accesses are many as it is.
         let (row, part) = (dim * bytes, if vector == 1 { STAGED } else { part });
         // A little more is better than half as much.

@@ -67,7 +67,7 @@ const ROOM: Room = Room {
     inputs: 2,
     accesses: [2, 4],
     held: 16 << 10,
-    staging: Staging { bytes: 0, threads: 256, blocks: 1, part: 32 << 10, tensors: 0, most: 256 },
+    staging: Staging { threads: 256, blocks: 1, part: 32 << 10, most: 256 },
     cluster: 256,
     once: false,
 };

@@ -22,7 +22,7 @@ const ROOM: Room = Room {
     inputs: 1,
     accesses: [2, 3],
     held: 12 << 10,
-    staging: Staging { bytes: 0, threads: 192, blocks: 1, part: 16 << 10, tensors: 0, most: 96 },
+    staging: Staging { threads: 192, blocks: 1, part: 16 << 10, most: 96 },
     cluster: 1024,
     once: false,
 };
