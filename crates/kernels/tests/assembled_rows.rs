@@ -160,9 +160,9 @@ fn row_kernels_of_every_form_fit_their_registers() {
     let Some(assembler) = or_skip(Assembler::find()) else { return };
     for chip in [Chip::H200, Chip::B200] {
         for dtype in [DType::BF16, DType::F32] {
-            let lengths = [1024, 8192, 24_576, 32_768, 49_152, 65_536, 131_072, 262_144, 1 << 20];
+            let lengths = [1024, 8192, 24_576, 32_768, 49_152, 65_536, 131_072, 196_608, 262_144, 524_288, 1 << 20];
             // Of 16-bit floats those too that no tile divides, or no access.
-            let more: &[usize] = if dtype == DType::BF16 { &[1031, 50_257, 65_544, 262_147] } else { &[] };
+            let more: &[usize] = if dtype == DType::BF16 { &[1031, 50_257, 65_544, 262_147] } else { &[262_147] };
             for dim in lengths.iter().chain(more).copied() {
                 all(&assembler, dtype, dim, &chip);
             }

@@ -14,7 +14,7 @@ const ROOM: Room = Room {
     inputs: 1,
     accesses: [4, 4],
     held: 16 << 10,
-    staging: Staging { threads: 128, blocks: 1, part: 32 << 10, most: 256 },
+    staging: Staging { threads: 128, blocks: 1, part: 32 << 10, most: 256, long_slices: 2 },
     cluster: 256,
     once: true,
 };

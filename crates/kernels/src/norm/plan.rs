@@ -87,16 +87,18 @@ impl Call<'_> {
             threads: if self.plain { 1024 } else { 512 },
             inputs: self.inputs,
             accesses: [2, 4],
-            held: if self.dim().is_multiple_of(EVEN / 8) { 16 << 10 } else { 12 << 10 },
+            held: if self.dim().is_multiple_of(EVEN / 16) { 16 << 10 } else { 12 << 10 },
             staging: Staging {
                 threads: if self.inputs == 1 { 128 } else { 192 },
                 blocks: 2,
                 part: 32 << 10,
                 most: match self.inputs {
                     1 if self.light && self.dim().is_multiple_of(EVEN) => 256,
+                    1 if self.dim() > RINGED => 256,
                     1 => 128,
                     _ => 192,
                 },
+                long_slices: 4,
             },
             cluster: match self.inputs {
                 _ if self.plain => 1024,

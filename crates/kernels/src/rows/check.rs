@@ -13,6 +13,9 @@ const ACCESS_BYTES: usize = 16;
 const LONG: usize = 8 << 10;
 /// Rows of a multiple of so many are shared evenly: what their threads do depends on no condition, which takes registers.
 pub(crate) const EVEN: usize = 16_384;
+/// Bytes of a row that clusters of 8 hold well: with more to a block, a multiprocessor has too few. What is longer is for
+/// larger clusters, where a chip has them.
+const PORTABLE: usize = 512 << 10;
 /// The most accesses of a thread that are narrower.
 const NARROW: usize = 16;
 
@@ -129,30 +132,35 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
     let widths = || rows.iter().map(|t| t.dtype.bytes());
     let (widest, narrowest) = (widths().max().unwrap_or(4), widths().min().unwrap_or(2));
     let too_long = |most: usize| Refusal::RowLength { argument: "x", most, got: dim };
-    // Rows of f32 have half the elements to a byte, and registers enough.
-    let stages = widest == 2;
+    // Rows of f32 have half the elements to a byte, and registers enough, but where multiprocessors would hold one block.
+    let long = (PORTABLE + 1..=2 * PORTABLE).contains(&(dim * widest)) && chip.largest_cluster > chip.cluster;
+    let stages = widest == 2 || (long && room.inputs == 1);
     let longest = |blocks: usize| blocks * threads.min(1024) * most_values(threads) / tensors.max(1);
     let (plan, most) = match form {
-        Form::Block if stages && dim * widest > room.held => return Err(too_long(room.held / widest)),
+        Form::Block if widest == 2 && dim * widest > room.held => return Err(too_long(room.held / widest)),
         Form::Block => {
             let few = room.accesses[usize::from(dim * widest >= LONG)];
             // Narrow accesses are to bring as much, as far as registers go.
             let few = (few * ACCESS_BYTES / (vector * widest)).min(few.max(NARROW));
             (RowPlan::in_block_of(dim, vector, tensors, few), longest(1))
         }
-        Form::Staged | Form::Ring if !stages || (form == Form::Ring && vector * narrowest < 4) => {
+        Form::Staged if !stages => {
             let bytes = narrowest * vector;
-            return Err(Refusal::Accesses { argument: "x", expected: "at least 4 bytes, of 16-bit floats", bytes });
+            return Err(Refusal::Accesses { argument: "x", expected: "16-bit floats", bytes });
+        }
+        Form::Ring if vector * narrowest < 4 => {
+            let bytes = narrowest * vector;
+            return Err(Refusal::Accesses { argument: "x", expected: "at least 4 bytes", bytes });
         }
         Form::Online if !room.once || rows.len() > 1 => return Err(Refusal::Again { argument: "x" }),
         Form::Online if dim * widest <= room.held => {
             return Err(Refusal::Short { argument: "x", least: room.held / widest + 1, got: dim });
         }
-        Form::Online if widest != 2 => {
+        Form::Online if widest != 2 && dim * widest <= PORTABLE => {
             let bytes = narrowest * vector;
             return Err(Refusal::Accesses { argument: "x", expected: "16-bit floats", bytes });
         }
-        Form::Online if dim.is_multiple_of(EVEN) => {
+        Form::Online if widest == 2 && dim.is_multiple_of(EVEN) => {
             return Err(Refusal::Even { argument: "x", factor: EVEN, got: dim });
         }
         Form::Online => (RowPlan::online(dim, vector, chip), usize::MAX),
@@ -165,22 +173,25 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
         }
         Form::Ring => {
             let bytes = room.inputs * widest;
-            let cluster = chip.cluster as usize;
-            let runs = dim.div_ceil(vector).div_ceil(cluster.max(1));
-            let made = |(resident, most): (usize, usize)| {
+            let all = |cluster: u32| [(2, 512), (1, 512), (1, 1024)].map(|(resident, most)| (cluster, resident, most));
+            let made = |(cluster, resident, most): (u32, usize, usize)| {
                 // As few threads as do with as many accesses, so that the last block has its share too.
+                let cluster = cluster.max(1) as usize;
+                let runs = dim.div_ceil(vector).div_ceil(cluster);
                 let threads = runs.div_ceil(runs.div_ceil(most)).next_multiple_of(32);
-                let ring = Ringed { threads, cluster, bytes, holds: false, keeps: true, resident, stages: 2 };
-                RowPlan::ringed(dim, vector, tensors, ring, chip)
+                let ring = Ringed { threads, cluster, bytes, holds: true, keeps: true, resident, stages: 2 };
+                let again = Ringed { holds: false, ..ring };
+                [ring, again].into_iter().find_map(|ring| RowPlan::ringed(dim, vector, tensors, ring, chip))
             };
-            let plan = [(2, 512), (1, 512), (1, 1024)].into_iter().find_map(made);
-            (plan, chip.shared_per_block as usize * cluster / bytes / 2)
+            let plan = [chip.cluster, chip.largest_cluster].into_iter().flat_map(all).find_map(made);
+            (plan, chip.shared_per_block as usize * chip.largest_cluster as usize / bytes / 2)
         }
         Form::Cluster if chip.cluster < 2 => {
             return Err(Refusal::Target { needed: Target::SM_90A, got: chip.target });
         }
         Form::Cluster => {
-            (RowPlan::in_cluster(dim, vector, tensors, room.cluster, chip), longest(chip.cluster as usize))
+            let mut all = RowPlan::in_clusters(dim, vector, tensors, room.cluster, chip);
+            (all.find(|p| p.threads() <= threads), longest(chip.largest_cluster as usize))
         }
         Form::Streamed => (RowPlan::streamed(dim, vector, chip), usize::MAX),
     };

@@ -142,12 +142,25 @@ impl RowPlan {
     /// For rows of which the fewest blocks of about so many `threads` hold `tensors` at once, or larger clusters of other
     /// blocks; `None` where the chip has no such clusters.
     pub fn in_cluster(dim: usize, vector: usize, tensors: usize, threads: usize, chip: &Chip) -> Option<RowPlan> {
-        let largest = chip.cluster as usize;
-        let sizes = || [2, 4, 8, 16].into_iter().filter(|c| *c <= largest);
-        let preferred = sizes().map(|c| (c, threads));
-        let more = [512, 1024].into_iter().flat_map(|t| sizes().rev().take(1).map(move |c| (c, t)));
-        let mut all = preferred.chain(more);
-        all.find_map(|(cluster, threads)| RowPlan::with_cluster(dim, vector, tensors, cluster, threads))
+        RowPlan::in_clusters(dim, vector, tensors, threads, chip).next()
+    }
+
+    /// All of them, in order.
+    pub(super) fn in_clusters(
+        dim: usize,
+        vector: usize,
+        tensors: usize,
+        threads: usize,
+        chip: &Chip,
+    ) -> impl Iterator<Item = RowPlan> {
+        let (portable, largest) = (chip.cluster as usize, chip.largest_cluster as usize);
+        let preferred = [2, 4, 8].map(|c| (c, threads));
+        let more = [(8, 512), (8, 1024)];
+        // Fewer of those run at once.
+        let of_16 = [threads, 512, 1024].map(|t| (16, t));
+        let all = preferred.into_iter().chain(more).chain(of_16);
+        let there = all.filter(move |(c, _)| *c <= if *c > 8 { largest } else { portable });
+        there.filter_map(move |(cluster, threads)| RowPlan::with_cluster(dim, vector, tensors, cluster, threads))
     }
 
     /// The same with so many blocks of about so many threads each.
@@ -191,13 +204,13 @@ impl RowPlan {
             let plans = threads.filter_map(|t| RowPlan::with_threads(dim, vector, t).ok());
             all.extend(plans.map(|p| RowPlan { tensors, ..p }).filter(|p| p.tv.values() * tensors <= 64));
         } else if self.holds {
-            for cluster in [2, 4, 8] {
+            for cluster in [2, 4, 8, 16].into_iter().filter(|c| *c <= self.cluster.max(8)) {
                 let threads = [128, 256, 512, 1024].into_iter();
                 all.extend(threads.filter_map(|t| RowPlan::with_cluster(dim, vector, tensors, cluster, t)));
             }
         } else if let Some(RingPlan { bytes, stages: 1, .. }) = self.ring {
             // What a chip has that it was made for is not known here, but that it has this plan's clusters.
-            for cluster in [1, 2, 4, 8].into_iter().filter(|c| *c <= self.cluster) {
+            for cluster in [1, 2, 4, 8, 16].into_iter().filter(|c| *c <= self.cluster) {
                 for threads in [128, 256, 512] {
                     let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident: 1, stages: 1 };
                     all.extend(RowPlan::ringed(dim, vector, tensors, ring, &Chip::H200));
@@ -391,7 +404,7 @@ mod tests {
                     for p in held.into_iter().chain(RowPlan::streamed(dim, vector, &chip)) {
                         let [_, columns] = p.tile();
                         assert!(p.threads() <= 1024 && p.threads().is_multiple_of(32), "{dim}: {p}");
-                        assert!(p.cluster <= chip.cluster as usize, "{dim}: {p}");
+                        assert!(p.cluster <= chip.largest_cluster as usize, "{dim}: {p}");
                         assert!(p.registers() * p.threads() <= 65_536, "{dim}: {} registers of {p}", p.registers());
                         // Each block of a row has a tile with an element in it; held, it has one tile.
                         assert!(p.tiles() >= p.cluster && (p.tiles() - 1) * columns < dim, "{dim}: {p}");

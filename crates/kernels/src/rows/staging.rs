@@ -51,6 +51,9 @@ const MOST_VECTORS: [usize; 2] = [40, 28];
 /// Accesses of a slice, where they are narrow.
 const SLICE: usize = 10;
 
+/// Accesses to a block of which there are many.
+const MANY: usize = 2048;
+
 /// What a ring is made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ringed {
@@ -81,6 +84,8 @@ pub struct Staging {
     pub part: usize,
     /// Bytes of a row that are a thread's, at most.
     pub most: usize,
+    /// Slices of a thread's part, where it has 16 accesses and a block many.
+    pub long_slices: usize,
 }
 
 impl RowPlan {
@@ -150,11 +155,14 @@ impl RowPlan {
         by: Staging,
         chip: &Chip,
     ) -> Option<RowPlan> {
-        let Staging { threads, blocks, part, most } = by;
+        let Staging { threads, blocks, part, most, long_slices } = by;
         // Narrow accesses are many as it is.
         let (row, part) = (dim * bytes, if vector == 1 { STAGED } else { part });
+        // Much more than that to each of a cluster's blocks is worse than fewer clusters at once.
+        let too_much = row > 2 * part * chip.cluster as usize;
+        let largest = if too_much { chip.largest_cluster } else { chip.cluster } as usize;
         // A little more is better than half as much.
-        let cluster = row.div_ceil(part + part / 8).next_power_of_two().max(blocks).min(chip.cluster as usize);
+        let cluster = row.div_ceil(part + part / 8).next_power_of_two().max(blocks).min(largest);
         // Accesses of 32 bytes take more registers at once.
         let wide = chip.target.number >= 100;
         let most = if wide { most.min(MOST_STAGED / 2) } else { most };
@@ -169,8 +177,9 @@ impl RowPlan {
             _ if vector == 1 => vectors.div_ceil(SLICE),
             // Few threads with a few accesses each: half of them at once, and more blocks.
             6 | 10 if part < STAGED || bytes > 2 => 2,
+            16 if runs > MANY => long_slices,
             // Conditions take registers, too.
-            8 if !even && bytes == 2 && threads > 224 => 2,
+            8 if bytes == 2 && threads > if even { 512 } else { 224 } => 2,
             _ => 1,
         };
         let threads = runs.div_ceil(vectors.next_multiple_of(slices)).next_multiple_of(32).max(BLOCK);
@@ -178,11 +187,16 @@ impl RowPlan {
         let (one, alone) = (bytes == 2, cluster == 1);
         // What a thread needs without spilling, or does best with, as measured.
         let registers = match (slices, vectors, threads) {
-            _ if vector == 1 && one => 38,
+            (.., 385..) if vector == 1 && one => 56,
+            _ if vector == 1 && one => 40,
             _ if vector == 1 => 80,
+            (2.., 6, 225..) if !one => 80,
             (2.., ..) if !one => 64,
             (2.., 6, _) if alone => 80,
-            (2.., 6, _) => 56,
+            (2.., 6, ..=288) => 56,
+            (2.., 6, _) => 44,
+            (2, 16, _) => 128,
+            (2.., 16, _) => 80,
             (2.., 10, _) => 48,
             (2.., ..) => 64,
             (.., ..=128) => 96,

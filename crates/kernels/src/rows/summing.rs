@@ -18,6 +18,8 @@ const PART: usize = 32 << 10;
 /// Bytes that a thread of such a block has, with two sums and with one. Few threads with much each, for a row waits for all
 /// of its threads.
 const MUCH: [usize; 2] = [128, 256];
+/// The same of the largest clusters, of which multiprocessors hold one block each.
+const LESS: [usize; 2] = [128, 192];
 /// The longest row that a block holds beside its sums: 64 registers of both for each of 512 threads.
 const HELD: usize = 8192;
 /// Registers that a thread needs besides.
@@ -64,12 +66,22 @@ impl RowPlan {
         // Two f32 rows of a warp or two leave room for too few threads.
         let ways = ALONE.into_iter().skip(usize::from(bytes > 4));
         let alone = ways.map(|(values, most)| (1, dim.div_ceil(values).next_power_of_two(), most));
-        let cluster = (dim * bytes).div_ceil(PART).next_power_of_two().min(chip.cluster as usize);
-        let runs = dim.div_ceil(vector).div_ceil(cluster);
-        let few = (runs * vector * bytes).div_ceil(MUCH[usize::from(keeps)]).next_power_of_two().max(BLOCK);
-        // As few as do with as many accesses, so that the last block has its share too.
-        let threads = runs.div_ceil(runs.div_ceil(few)).next_multiple_of(32).max(BLOCK);
-        let mut ways = alone.chain([(cluster, threads, 512)]).filter(|(_, threads, most)| threads <= most);
+        let portable = (dim * bytes).div_ceil(PART).next_power_of_two().min(chip.cluster as usize);
+        let shared = |(cluster, much): (usize, usize)| {
+            let runs = dim.div_ceil(vector).div_ceil(cluster);
+            let few = (runs * vector * bytes).div_ceil(much);
+            let few = if cluster > 8 { few } else { few.next_power_of_two() };
+            // As few as do with as many accesses, so that the last block has its share too.
+            let threads = runs.div_ceil(runs.div_ceil(few)).next_multiple_of(32).max(BLOCK);
+            (cluster, threads, 512)
+        };
+        // Where those do not hold two stages, the largest.
+        let largest = [chip.largest_cluster as usize].into_iter().filter(|c| *c > chip.cluster as usize);
+        let shared = [(portable, MUCH[usize::from(keeps)])]
+            .into_iter()
+            .chain(largest.map(|c| (c, LESS[usize::from(keeps)])))
+            .map(shared);
+        let mut ways = alone.chain(shared).filter(|(_, threads, most)| threads <= most);
         ways.find_map(|(cluster, threads, _)| {
             let resident = (1..=RESIDENT / threads.max(BLOCK)).rev();
             let mut all = resident.flat_map(|resident| [(resident, true), (resident, false)]);

@@ -67,7 +67,7 @@ const ROOM: Room = Room {
     inputs: 2,
     accesses: [2, 4],
     held: 16 << 10,
-    staging: Staging { threads: 256, blocks: 1, part: 32 << 10, most: 256 },
+    staging: Staging { threads: 256, blocks: 1, part: 32 << 10, most: 256, long_slices: 1 },
     cluster: 256,
     once: false,
 };

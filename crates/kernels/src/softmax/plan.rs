@@ -12,8 +12,8 @@ struct Ways;
 
 /// The longest row that one block stages.
 const HELD_AGAIN: usize = 12_288;
-/// The longest row of which a thread has 96 bytes.
-const LONG: usize = 131_072;
+/// Bytes of a row to a block of the largest clusters, of which a thread has 96 at most.
+const LONG: usize = 32 << 10;
 
 /// What the body needs.
 const ROOM: Room = Room {
@@ -22,7 +22,7 @@ const ROOM: Room = Room {
     inputs: 1,
     accesses: [2, 3],
     held: 12 << 10,
-    staging: Staging { threads: 192, blocks: 1, part: 16 << 10, most: 96 },
+    staging: Staging { threads: 192, blocks: 1, part: 16 << 10, most: 96, long_slices: 1 },
     cluster: 1024,
     once: false,
 };
@@ -71,7 +71,8 @@ impl Softmax {
 
     fn by(way: Form, [x, y]: &[&TensorArg; 2], chip: &Chip) -> Result<Softmax, Refusal> {
         // Where clusters go no further, more to a thread.
-        let most = if x.dim(1) > LONG { 160 } else { ROOM.staging.most };
+        let long = x.dim(1) * x.dtype.bytes() > LONG * chip.largest_cluster as usize;
+        let most = if long { 160 } else { ROOM.staging.most };
         // Rows of 32 KiB are better held than staged by two blocks, and rows of f32 by as few threads.
         let few = x.dim(1) > HELD_AGAIN || x.dtype == DType::F32;
         let (held, accesses) = if few { (32 << 10, [2, 8]) } else { (ROOM.held, ROOM.accesses) };

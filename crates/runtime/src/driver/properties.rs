@@ -45,18 +45,22 @@ impl Properties {
             * u64::from(get(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?)
             / 8;
         let clusters = get(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH)? != 0;
+        let multiprocessors = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let portable = if clusters { PORTABLE_CLUSTER } else { 1 };
+        // A slice of a chip may have no group of multiprocessors that holds a larger one.
+        let whole = known.filter(|c| multiprocessors * 4 >= c.multiprocessors * 3);
         let chip = Chip {
             name: known.map_or("GPU", |c| c.name),
             target: target(capability),
-            multiprocessors: get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            multiprocessors,
             threads_per_multiprocessor: get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
             blocks_per_multiprocessor: get(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
             threads_per_block: get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             registers_per_multiprocessor: get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
             shared_per_multiprocessor: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
             shared_per_block: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
-            cluster: if clusters { PORTABLE_CLUSTER } else { 1 },
-            largest_cluster: known.map_or(if clusters { PORTABLE_CLUSTER } else { 1 }, |c| c.largest_cluster),
+            cluster: portable,
+            largest_cluster: whole.map_or(portable, |c| c.largest_cluster),
             l2: get(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
             bandwidth: known.map_or(bandwidth, |c| c.bandwidth),
         };
