@@ -4,6 +4,7 @@ use crate::dim::{Dim, gcd};
 use crate::frag::{Frag, Stored};
 use crate::options::target;
 use crate::packing::{regroup, repeated, word};
+use crate::pointer::CachePolicy;
 use crate::tensor::{Mode, Tensor};
 use crate::trace::{FragData, Handle, Loc, mistake, with};
 use crate::tv::{OfThread, Tv};
@@ -30,6 +31,7 @@ pub struct Part {
     address: U64,
     /// Columns of the tile that are in the tensor for sure.
     sure: i64,
+    policy: Option<CachePolicy>,
     at: Loc,
 }
 
@@ -82,7 +84,7 @@ impl Part {
                 address = address + span;
             }
         }
-        Part { tensor, tv: tv.clone(), first, last_column, address, sure: 0, at }
+        Part { tensor, tv: tv.clone(), first, last_column, address, sure: 0, policy: None, at }
     }
 
     /// Promises that the tile's first `columns` are in the tensor, wherever it is: they are accessed without being asked.
@@ -96,6 +98,26 @@ impl Part {
     /// ```
     pub fn within(self, columns: usize) -> Part {
         Part { sure: columns as i64, ..self }
+    }
+
+    /// Accesses with a cache policy (`.L2::cache_hint`, sm_80).
+    ///
+    /// ```
+    /// # use warpsmith_dsl::prelude::*;
+    /// # fn example(rows: &Tensor, tv: &Tv) -> Frag {
+    /// let kept = CachePolicy::fractional(Eviction::Last, 1.0);
+    /// rows.tile([1, 4096], (block_idx().x, 0)).partition(tv, thread_idx().x).policy(kept).load()
+    /// # }
+    /// ```
+    pub fn policy(self, policy: CachePolicy) -> Part {
+        Part { policy: Some(policy), ..self }
+    }
+
+    /// How it accesses memory.
+    fn access(&self) -> warpsmith_ir::Access {
+        use warpsmith_ir::Access;
+        let access = if self.tensor.read_only { Access::READ_ONLY } else { Access::PLAIN };
+        Access { policy: self.policy.is_some(), ..access }
     }
 
     /// Elements in one access: as many of a run as extents, strides and alignment prove to lie together.
@@ -191,10 +213,11 @@ impl Part {
         let (word, per_word) = word(t.dtype, width);
         let fill = repeated(t.dtype, element(t.dtype, outside), per_word);
         let mut all = vec![];
-        let access = if t.read_only { warpsmith_ir::Access::READ_ONLY } else { warpsmith_ir::Access::PLAIN };
+        let access = self.access();
         for a in self.accesses(width) {
             let types: SmallVec<[Type; 8]> = std::iter::repeat_n(word, width / per_word).collect();
-            let (mut args, mut filled): (SmallVec<[Handle; 2]>, _) = (SmallVec::from_slice(&[a.address.h]), None);
+            let (mut args, mut filled): (SmallVec<[Handle; 4]>, _) = (SmallVec::from_slice(&[a.address.h]), None);
+            args.extend(self.policy.map(|p| p.policy.h));
             match a.condition {
                 Condition::Never => {
                     let made = with(|tr| tr.record(Op::Const(fill), &[], &[word], at)[0]);
@@ -237,6 +260,7 @@ impl Part {
         for (i, a) in self.accesses(width).into_iter().enumerate() {
             let count = width / per_word;
             let mut args: SmallVec<[Handle; 8]> = SmallVec::from_slice(&[a.address.h]);
+            args.extend(self.policy.map(|p| p.policy.h));
             args.extend_from_slice(&stored[i * count..(i + 1) * count]);
             let guarded = match a.condition {
                 Condition::Never => continue,
@@ -246,7 +270,7 @@ impl Part {
                     true
                 }
             };
-            let op = Op::Store { space: Space::Global, offset: a.offset, guarded, access: warpsmith_ir::Access::PLAIN };
+            let op = Op::Store { space: Space::Global, offset: a.offset, guarded, access: self.access() };
             with(|tr| tr.record(op, &args, &[], at));
         }
     }

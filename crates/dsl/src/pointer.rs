@@ -79,7 +79,7 @@ pub struct Pointer<T> {
     align: i64,
     access: Access,
     pub(crate) order: Option<(Order, Scope)>,
-    policy: Option<CachePolicy>,
+    pub(crate) policy: Option<CachePolicy>,
     element: PhantomData<(T, *const ())>,
 }
 
@@ -380,7 +380,8 @@ impl<T: Element> Pointer<T> {
     }
 }
 
-/// How L2 treats what an access touches: made once, given to accesses with [`Pointer::policy`] (`createpolicy`, sm_80).
+/// How L2 treats what an access touches: made once, given to accesses with [`Pointer::policy`] or
+/// [`Part::policy`](crate::Part::policy) (`createpolicy`, sm_80).
 #[derive(Clone, Copy)]
 pub struct CachePolicy {
     pub(crate) policy: U64,

@@ -63,8 +63,8 @@ impl Frag<Stored> {
     }
 }
 
-/// Starts to copy 4, 8 or 16 neighbouring bytes from global to shared memory (`cp.async`; 16 go past L1). Both begin at a
-/// multiple of as many. Where they are not `there`, nothing is read and zeros are written.
+/// Starts to copy 4, 8 or 16 neighbouring bytes from global to shared memory (`cp.async`; 16 go past L1), with the cache
+/// policy of `from`. Both begin at a multiple of as many. Where they are not `there`, nothing is read and zeros are written.
 #[track_caller]
 pub fn copy_async(to: Pointer<U8>, from: Pointer<U8>, bytes: usize, there: Option<Bool>) {
     copy(to, from, bytes, there.map(|there| select(there, U32::from(bytes), U32::from(0))));
@@ -79,10 +79,15 @@ pub fn copy_async_part(to: Pointer<U8>, from: Pointer<U8>, bytes: usize, there: 
 #[track_caller]
 fn copy(to: Pointer<U8>, from: Pointer<U8>, bytes: usize, there: Option<U32>) {
     let past_l1 = if bytes == 16 { "cg" } else { "ca" };
-    let copy = ptx(format!("cp.async.{past_l1}.shared.global"));
+    let hint = if from.policy.is_some() { ".L2::cache_hint" } else { "" };
+    let copy = ptx(format!("cp.async.{past_l1}.shared.global{hint}"));
     let copy = copy.at_offset(to.address, to.offset).at_offset(from.address, from.offset).number(bytes as i64);
-    match there {
-        Some(there) => copy.arg(there.h).emit(),
+    let copy = match there {
+        Some(there) => copy.arg(there.h),
+        None => copy,
+    };
+    match from.policy {
+        Some(policy) => copy.arg(policy.policy.h).emit(),
         None => copy.emit(),
     };
 }

@@ -106,9 +106,11 @@ fn all(assembler: &Assembler, dtype: DType, dim: usize, chip: &Chip) {
         for residual in [false, true] {
             let (mut flat_y, mut flat_sum) = (flat_out.clone(), tensor(1 << 46, dtype, &[ROWS, dim]));
             let flat_weight = tensor(1 << 45, DType::F32, &[dim]);
+            let layer = kind == Kind::Layer;
             let call = norm::Forward {
                 residual: residual.then_some(&flat[1]),
                 weight: Some(&flat_weight),
+                bias: layer.then_some(&flat_weight),
                 residual_out: residual.then_some(&mut flat_sum),
                 ..norm::Forward::new(&flat[0], &mut flat_y, 1e-6)
             };
@@ -117,7 +119,7 @@ fn all(assembler: &Assembler, dtype: DType, dim: usize, chip: &Chip) {
                 x: &x,
                 residual: residual.then_some(&y),
                 weight: Some(&w),
-                bias: None,
+                bias: layer.then_some(&w),
                 y: &mut out,
                 residual_out: residual.then_some(&mut residual_out),
                 rstd: None,
@@ -160,7 +162,8 @@ fn row_kernels_of_every_form_fit_their_registers() {
     let Some(assembler) = or_skip(Assembler::find()) else { return };
     for chip in [Chip::H200, Chip::B200] {
         for dtype in [DType::BF16, DType::F32] {
-            let lengths = [1024, 8192, 24_576, 32_768, 49_152, 65_536, 131_072, 196_608, 262_144, 524_288, 1 << 20];
+            let mut lengths = vec![1024, 2048, 4096, 5120, 6144, 7168, 8192, 16_384, 24_576, 32_768, 49_152, 65_536];
+            lengths.extend([131_072, 196_608, 262_144, 524_288, 1 << 20]);
             // Of 16-bit floats those too that no tile divides, or no access.
             let more: &[usize] = if dtype == DType::BF16 { &[1031, 50_257, 65_544, 262_147] } else { &[262_147] };
             for dim in lengths.iter().chain(more).copied() {

@@ -5,7 +5,7 @@ use super::forward::statistic;
 use super::{Kind, view};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, choose};
-use crate::rows::{Chunk, Room, RowPlan, Rows, Staging, Sum2, Summing, Walk, Ways, launch, vector};
+use crate::rows::{Chunk, LAST, PORTABLE, Room, RowPlan, Rows, Staging, Sum2, Summing, Walk, Ways, launch, vector};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use warpsmith_dsl::ArgumentError;
@@ -163,7 +163,7 @@ impl Kernel for NormBackward {
         let (dresidual_out, dresidual) = (of_head(&a.dresidual_out, 1), of_head(&a.dresidual, 1));
         let weight = of_head(&a.weight, 0);
         let alone = a.dweight.is_none() && a.dbias.is_none();
-        let rows = if alone { Rows::new(p, &[&dy, &x], 1) } else { Rows::looping(p, &[&dy, &x], 1) };
+        let rows = if alone { Rows::new(p, &[&dy, &x], 1, LAST) } else { Rows::looping(p, &[&dy, &x], 1, LAST) };
         wait_for_upstream();
         let weight = rows.keep(|c| {
             let w = weight.as_ref().map(|w| c.load_vector(w));
@@ -273,6 +273,7 @@ const ROOM: Room = Room {
     inputs: 2,
     accesses: [2, 4],
     held: 16 << 10,
+    held_wide: PORTABLE,
     staging: Staging { threads: 256, blocks: 1, part: 32 << 10, most: 256, long_slices: 1 },
     cluster: 256,
     once: false,

@@ -1,7 +1,7 @@
 //! How rows that are normalised are read.
 
 use crate::gate::{Implementation, Operator, Refusal};
-use crate::rows::{EVEN, Form, Room, RowPlan, Staging, form};
+use crate::rows::{EVEN, Form, PORTABLE, Room, RowPlan, Staging, form};
 use warpsmith_dsl::TensorArg;
 use warpsmith_types::Chip;
 
@@ -17,6 +17,8 @@ pub(crate) struct Call<'a> {
     pub(crate) plain: bool,
     /// The same, and a weight needs no conversion: such do with fewer.
     pub(crate) light: bool,
+    /// Bytes of an element of all that goes with every row.
+    pub(crate) vectors: usize,
 }
 
 /// The ways.
@@ -73,6 +75,9 @@ impl Operator for Ways {
 /// The longest row whose weight is read from the level-two cache for each row.
 const RINGED: usize = 131_072;
 
+/// Bytes of an element of what goes with every row, with which it takes longer to come than a row.
+const HEAVY: usize = 8;
+
 /// The longest row that is staged where several tensors come by rows, in elements of all of them.
 const STAGED: usize = 131_072;
 
@@ -82,23 +87,40 @@ impl Call<'_> {
     }
 
     fn by(&self, way: Form, chip: &Chip) -> Result<RowPlan, Refusal> {
+        // What goes with every row comes from level one only where rows go past it, and then too rather to few blocks.
+        let much = self.vectors >= HEAVY;
+        let heavy = much && self.inputs == 1;
         let room = Room {
             tensors: 1,
             threads: if self.plain { 1024 } else { 512 },
             inputs: self.inputs,
             accesses: [2, 4],
-            held: if self.dim().is_multiple_of(EVEN / 16) { 16 << 10 } else { 12 << 10 },
-            staging: Staging {
-                threads: if self.inputs == 1 { 128 } else { 192 },
-                blocks: 2,
-                part: 32 << 10,
-                most: match self.inputs {
-                    1 if self.light && self.dim().is_multiple_of(EVEN) => 256,
-                    1 if self.dim() > RINGED => 256,
-                    1 => 128,
-                    _ => 192,
-                },
-                long_slices: 4,
+            held: match self.dim().is_multiple_of(EVEN / 16) {
+                _ if heavy => 2 << 10,
+                true => 16 << 10,
+                false => 12 << 10,
+            },
+            held_wide: if heavy { 96 << 10 } else { PORTABLE },
+            staging: if heavy {
+                Staging { threads: 64, blocks: 1, part: 64 << 10, most: 256, long_slices: 4 }
+            } else {
+                Staging {
+                    threads: match self.inputs {
+                        1 => 128,
+                        _ if much => 256,
+                        _ => 192,
+                    },
+                    blocks: 2,
+                    part: 32 << 10,
+                    most: match self.inputs {
+                        1 if self.light && self.dim().is_multiple_of(EVEN) => 256,
+                        1 if self.dim() > RINGED => 256,
+                        1 => 128,
+                        _ if much => 128,
+                        _ => 192,
+                    },
+                    long_slices: if self.dim() > RINGED { 4 } else { 1 },
+                }
             },
             cluster: match self.inputs {
                 _ if self.plain => 1024,

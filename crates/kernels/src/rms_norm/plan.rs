@@ -33,6 +33,7 @@ impl Call<'_> {
             weight: self.weight.is_some(),
             plain: true,
             light: self.weight.is_none_or(|w| w.dtype == DType::F32),
+            vectors: self.weight.map_or(0, |w| w.dtype.bytes()),
         }
     }
 

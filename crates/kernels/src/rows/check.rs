@@ -15,7 +15,7 @@ const LONG: usize = 8 << 10;
 pub(crate) const EVEN: usize = 16_384;
 /// Bytes of a row that clusters of 8 hold well: with more to a block, a multiprocessor has too few. What is longer is for
 /// larger clusters, where a chip has them.
-const PORTABLE: usize = 512 << 10;
+pub(crate) const PORTABLE: usize = 512 << 10;
 /// The most accesses of a thread that are narrower.
 const NARROW: usize = 16;
 
@@ -117,6 +117,8 @@ pub(crate) struct Room {
     pub(crate) accesses: [usize; 2],
     /// The longest row of 16-bit floats, in bytes, that a block rather holds than stages.
     pub(crate) held: usize,
+    /// The longest row of f32, in bytes, that blocks rather hold than stage.
+    pub(crate) held_wide: usize,
     /// How rows are staged.
     pub(crate) staging: Staging,
     /// Threads to a block of a cluster that holds a row, as long as clusters go as far.
@@ -133,7 +135,8 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
     let (widest, narrowest) = (widths().max().unwrap_or(4), widths().min().unwrap_or(2));
     let too_long = |most: usize| Refusal::RowLength { argument: "x", most, got: dim };
     // Rows of f32 have half the elements to a byte, and registers enough, but where multiprocessors would hold one block.
-    let long = (PORTABLE + 1..=2 * PORTABLE).contains(&(dim * widest)) && chip.largest_cluster > chip.cluster;
+    let long = (room.held_wide + 1..=2 * PORTABLE).contains(&(dim * widest));
+    let long = long && (dim * widest <= PORTABLE || chip.largest_cluster > chip.cluster);
     let stages = widest == 2 || (long && room.inputs == 1);
     let longest = |blocks: usize| blocks * threads.min(1024) * most_values(threads) / tensors.max(1);
     let (plan, most) = match form {
@@ -160,7 +163,7 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
             let bytes = narrowest * vector;
             return Err(Refusal::Accesses { argument: "x", expected: "16-bit floats", bytes });
         }
-        Form::Online if widest == 2 && dim.is_multiple_of(EVEN) => {
+        Form::Online if dim * widest <= PORTABLE / 2 && dim.is_multiple_of(EVEN) => {
             return Err(Refusal::Even { argument: "x", factor: EVEN, got: dim });
         }
         Form::Online => (RowPlan::online(dim, vector, chip), usize::MAX),

@@ -20,6 +20,8 @@ pub(crate) struct Ring<'p> {
     stages: usize,
     /// Whether rows begin where they do in memory, modulo 16 bytes; of one stage.
     shifted: bool,
+    /// How L2 treats them.
+    policy: Option<CachePolicy>,
 }
 
 /// A tensor that comes by rows, and where its stages are.
@@ -52,14 +54,20 @@ struct Part {
 
 impl<'p> Ring<'p> {
     /// For tensors of one shape.
-    pub(crate) fn new(plan: &'p RowPlan, stages: usize, inputs: &[&Tensor], rank: Dim) -> Ring<'p> {
+    pub(crate) fn new(
+        plan: &'p RowPlan,
+        stages: usize,
+        inputs: &[&Tensor],
+        rank: Dim,
+        policy: Option<CachePolicy>,
+    ) -> Ring<'p> {
         let shifted = plan.is_shifted(inputs.iter().map(|t| t.dtype().bytes()).min().unwrap_or(4));
         let inputs = inputs.iter().map(|t| {
             let row_bytes = plan.staged_columns() * t.dtype().bytes() + if shifted { SLACK } else { 0 };
             let bytes = row_bytes * plan.rows() * stages * plan.groups();
             Input { rows: (*t).clone(), stages: Shared::aligned("rows", bytes, 128), row_bytes }
         });
-        Ring { plan, inputs: inputs.collect(), rank, stages, shifted }
+        Ring { plan, inputs: inputs.collect(), rank, stages, shifted, policy }
     }
 
     /// The group in its block.
@@ -129,7 +137,9 @@ impl<'p> Ring<'p> {
                 let row = Dim::from(tile) * plan.rows() + self.row();
                 let there = (plan.rows() > 1).then(|| U32::from(row).lt(U32::from(input.rows.dim(0))));
                 let here = Stage { number: stage, tile, ahead: end, end };
-                let (to, from) = (self.place(input, here), bytes_at(&input.rows, (row, column)));
+                let from = bytes_at(&input.rows, (row, column));
+                let from = self.policy.map_or(from, |policy| from.policy(policy));
+                let to = self.place(input, here);
                 for (column, inside) in &runs {
                     let offset = column * input.rows.dtype().bytes();
                     let condition = match (there, *inside) {

@@ -51,9 +51,6 @@ const MOST_VECTORS: [usize; 2] = [40, 28];
 /// Accesses of a slice, where they are narrow.
 const SLICE: usize = 10;
 
-/// Accesses to a block of which there are many.
-const MANY: usize = 2048;
-
 /// What a ring is made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ringed {
@@ -84,7 +81,7 @@ pub struct Staging {
     pub part: usize,
     /// Bytes of a row that are a thread's, at most.
     pub most: usize,
-    /// Slices of a thread's part, where it has 16 accesses and a block many.
+    /// Slices of a thread's part where it has 8 accesses or more, as far as they divide it: a power of two.
     pub long_slices: usize,
 }
 
@@ -168,6 +165,7 @@ impl RowPlan {
         let most = if wide { most.min(MOST_STAGED / 2) } else { most };
         let runs = dim.div_ceil(vector).div_ceil(cluster);
         let most_vectors = (most / (vector * bytes)).clamp(1, MOST_VECTORS[usize::from(bytes > 2)]);
+        let least = threads.min(BLOCK);
         let mut threads = (threads..=chip.threads_per_block as usize).step_by(32);
         let threads = threads.find(|t| runs.div_ceil(*t) <= most_vectors)?;
         // As few as do with as many accesses.
@@ -177,12 +175,12 @@ impl RowPlan {
             _ if vector == 1 => vectors.div_ceil(SLICE),
             // Few threads with a few accesses each: half of them at once, and more blocks.
             6 | 10 if part < STAGED || bytes > 2 => 2,
-            16 if runs > MANY => long_slices,
+            8.. if long_slices > 1 => 1 << vectors.trailing_zeros().min(long_slices.trailing_zeros()),
             // Conditions take registers, too.
             8 if bytes == 2 && threads > if even { 512 } else { 224 } => 2,
             _ => 1,
         };
-        let threads = runs.div_ceil(vectors.next_multiple_of(slices)).next_multiple_of(32).max(BLOCK);
+        let threads = runs.div_ceil(vectors.next_multiple_of(slices)).next_multiple_of(32).max(least);
         let many = dim.div_ceil(cluster * threads * vector) * vector * bytes > MOST_STAGED / 2;
         let (one, alone) = (bytes == 2, cluster == 1);
         // What a thread needs without spilling, or does best with, as measured.
@@ -190,13 +188,16 @@ impl RowPlan {
             (.., 385..) if vector == 1 && one => 56,
             _ if vector == 1 && one => 40,
             _ if vector == 1 => 80,
+            (4, 16, ..=224) => 96,
+            (4, ..=16, _) => 80,
+            // Much goes with every row of such.
+            _ if long_slices == 4 && vectors >= 8 => 40 + 18 * vectors / slices,
             (2.., 6, 225..) if !one => 80,
             (2.., ..) if !one => 64,
             (2.., 6, _) if alone => 80,
             (2.., 6, ..=288) => 56,
             (2.., 6, _) => 44,
             (2, 16, _) => 128,
-            (2.., 16, _) => 80,
             (2.., 10, _) => 48,
             (2.., ..) => 64,
             (.., ..=128) => 96,
@@ -209,7 +210,14 @@ impl RowPlan {
             _ => 64,
         };
         let little = tensors == 1 && threads > 288 && slices == 1 && most < MOST_STAGED;
-        let registers = registers + if wide || little { 16 } else { 0 };
+        let registers = registers
+            + if wide && slices == 4 {
+                32
+            } else if wide || little {
+                16
+            } else {
+                0
+            };
         let stage = dim.div_ceil(cluster * threads * vector) * threads * vector * bytes + 2048;
         let by_memory = chip.shared_per_multiprocessor as usize / stage;
         let by_registers = chip.registers_per_multiprocessor as usize / (threads * registers);

@@ -2,7 +2,7 @@
 
 use super::Softmax;
 use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates, choose};
-use crate::rows::{Form, Room, Staging, check, form};
+use crate::rows::{Form, PORTABLE, Room, Staging, check, form};
 use warpsmith_dsl::{ArgumentError, DType, TensorArg};
 use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
@@ -22,6 +22,7 @@ const ROOM: Room = Room {
     inputs: 1,
     accesses: [2, 3],
     held: 12 << 10,
+    held_wide: PORTABLE,
     staging: Staging { threads: 192, blocks: 1, part: 16 << 10, most: 96, long_slices: 1 },
     cluster: 1024,
     once: false,
