@@ -78,6 +78,9 @@ const RINGED: usize = 131_072;
 /// Bytes of an element of what goes with every row, with which it takes longer to come than a row.
 const HEAVY: usize = 8;
 
+/// The longest row that one block stages, with as many threads as there are.
+const ALONE: usize = 8192;
+
 /// The longest row that is staged where several tensors come by rows, in elements of all of them.
 const STAGED: usize = 131_072;
 
@@ -90,17 +93,19 @@ impl Call<'_> {
         // What goes with every row comes from level one only where rows go past it, and then too rather to few blocks.
         let much = self.vectors >= HEAVY;
         let heavy = much && self.inputs == 1;
+        let uneven = self.plain && self.dim() <= ALONE && !self.dim().is_power_of_two();
         let room = Room {
             tensors: 1,
             threads: if self.plain { 1024 } else { 512 },
             inputs: self.inputs,
             accesses: [2, 4],
-            held: match self.dim().is_multiple_of(EVEN / 16) {
+            held: match self.dim() {
                 _ if heavy => 2 << 10,
-                true => 16 << 10,
-                false => 12 << 10,
+                _ if uneven => 8 << 10,
+                dim if dim.is_multiple_of(EVEN / 8) => 16 << 10,
+                _ => 12 << 10,
             },
-            held_wide: if heavy { 96 << 10 } else { PORTABLE },
+            held_wide: if heavy { 48 << 10 } else { PORTABLE },
             staging: if heavy {
                 Staging { threads: 64, blocks: 1, part: 64 << 10, most: 256, long_slices: 4 }
             } else {
@@ -110,9 +115,10 @@ impl Call<'_> {
                         _ if much => 256,
                         _ => 192,
                     },
-                    blocks: 2,
+                    blocks: if uneven { 1 } else { 2 },
                     part: 32 << 10,
                     most: match self.inputs {
+                        1 if uneven => 32,
                         1 if self.light && self.dim().is_multiple_of(EVEN) => 256,
                         1 if self.dim() > RINGED => 256,
                         1 => 128,

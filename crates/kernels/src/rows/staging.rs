@@ -1,5 +1,6 @@
 //! Rows in shared memory: staged once without a loop, or through rings of blocks that go over many.
 
+use super::check::PORTABLE;
 use super::plan::{BLOCK, RowPlan};
 use warpsmith_dsl::{RowGroup, Tv};
 use warpsmith_types::Chip;
@@ -156,7 +157,7 @@ impl RowPlan {
         // Narrow accesses are many as it is.
         let (row, part) = (dim * bytes, if vector == 1 { STAGED } else { part });
         // Much more than that to each of a cluster's blocks is worse than fewer clusters at once.
-        let too_much = row > 2 * part * chip.cluster as usize;
+        let too_much = row > (2 * part * chip.cluster as usize).min(PORTABLE);
         let largest = if too_much { chip.largest_cluster } else { chip.cluster } as usize;
         // A little more is better than half as much.
         let cluster = row.div_ceil(part + part / 8).next_power_of_two().max(blocks).min(largest);
@@ -166,8 +167,11 @@ impl RowPlan {
         let runs = dim.div_ceil(vector).div_ceil(cluster);
         let most_vectors = (most / (vector * bytes)).clamp(1, MOST_VECTORS[usize::from(bytes > 2)]);
         let least = threads.min(BLOCK);
-        let mut threads = (threads..=chip.threads_per_block as usize).step_by(32);
-        let threads = threads.find(|t| runs.div_ceil(*t) <= most_vectors)?;
+        let by = |threads: &usize| runs.div_ceil(*threads);
+        let mut all = (threads..=chip.threads_per_block as usize).step_by(32).filter(|t| by(t) <= most_vectors);
+        // So many that slices are alike, if few have nothing to do.
+        let alike = |t: &usize| by(t).is_multiple_of(long_slices) && by(t) * t * 8 <= runs * 9;
+        let threads = all.clone().find(|t| long_slices > 2 && alike(t)).or_else(|| all.next())?;
         // As few as do with as many accesses.
         let vectors = runs.div_ceil(threads);
         let even = dim == cluster * threads * vectors * vector;
@@ -175,7 +179,10 @@ impl RowPlan {
             _ if vector == 1 => vectors.div_ceil(SLICE),
             // Few threads with a few accesses each: half of them at once, and more blocks.
             6 | 10 if part < STAGED || bytes > 2 => 2,
-            8.. if long_slices > 1 => 1 << vectors.trailing_zeros().min(long_slices.trailing_zeros()),
+            16 if long_slices > 2 && threads < 256 && cluster == 1 => 2,
+            8.. if long_slices > 2 && threads > 512 => vectors,
+            8.. if long_slices > 2 && !even && vectors.is_multiple_of(2) => vectors / 2,
+            4 | 8.. if long_slices > 1 => 1 << vectors.trailing_zeros().min(long_slices.trailing_zeros()),
             // Conditions take registers, too.
             8 if bytes == 2 && threads > if even { 512 } else { 224 } => 2,
             _ => 1,
@@ -188,8 +195,9 @@ impl RowPlan {
             (.., 385..) if vector == 1 && one => 56,
             _ if vector == 1 && one => 40,
             _ if vector == 1 => 80,
-            (4, 16, ..=224) => 96,
-            (4, ..=16, _) => 80,
+            (4, 4, _) => 64,
+            (2, 16, _) | (4, 16, ..=224) if long_slices == 4 => 96,
+            (4.., ..=16, _) => 80,
             // Much goes with every row of such.
             _ if long_slices == 4 && vectors >= 8 => 40 + 18 * vectors / slices,
             (2.., 6, 225..) if !one => 80,
@@ -202,6 +210,7 @@ impl RowPlan {
             (2.., ..) => 64,
             (.., ..=128) => 96,
             (.., ..=224) if tensors == 1 && many => 104,
+            (_, ..=2, _) if tensors == 1 && one => 40,
             (_, ..=5, ..=224) if tensors == 1 && one => 64,
             (.., ..=224) if tensors == 1 => 88,
             (.., ..=256) if tensors == 1 => 80,

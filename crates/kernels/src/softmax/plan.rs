@@ -15,6 +15,9 @@ const HELD_AGAIN: usize = 12_288;
 /// Bytes of a row to a block of the largest clusters, of which a thread has 96 at most.
 const LONG: usize = 32 << 10;
 
+/// The longest row that blocks of a cluster rather hold with more threads than with more to each.
+const FEWER: usize = 131_072;
+
 /// What the body needs.
 const ROOM: Room = Room {
     tensors: 1,
@@ -22,7 +25,7 @@ const ROOM: Room = Room {
     inputs: 1,
     accesses: [2, 3],
     held: 12 << 10,
-    held_wide: PORTABLE,
+    held_wide: 2 * PORTABLE,
     staging: Staging { threads: 192, blocks: 1, part: 16 << 10, most: 96, long_slices: 1 },
     cluster: 1024,
     once: false,
@@ -77,7 +80,8 @@ impl Softmax {
         // Rows of 32 KiB are better held than staged by two blocks, and rows of f32 by as few threads.
         let few = x.dim(1) > HELD_AGAIN || x.dtype == DType::F32;
         let (held, accesses) = if few { (32 << 10, [2, 8]) } else { (ROOM.held, ROOM.accesses) };
-        let room = Room { accesses, held, staging: Staging { most, ..ROOM.staging }, ..ROOM };
+        let cluster = if x.dim(1) > FEWER { 512 } else { ROOM.cluster };
+        let room = Room { accesses, held, cluster, staging: Staging { most, ..ROOM.staging }, ..ROOM };
         let rows = form(way, &[x, y], room, chip)?;
         Ok(Softmax { input: x.dtype, output: y.dtype, dim: x.dim(1), rows })
     }
