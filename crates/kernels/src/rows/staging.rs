@@ -52,6 +52,9 @@ const MOST_VECTORS: [usize; 2] = [40, 28];
 /// Accesses of a slice, where they are narrow.
 const SLICE: usize = 10;
 
+/// Accesses to a block of 512 threads with eight each.
+const MANY: usize = 4096;
+
 /// What a ring is made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ringed {
@@ -163,8 +166,9 @@ impl RowPlan {
         let cluster = row.div_ceil(part + part / 8).next_power_of_two().max(blocks).min(largest);
         // Accesses of 32 bytes take more registers at once.
         let wide = chip.target.number >= 100;
-        let most = if wide { most.min(MOST_STAGED / 2) } else { most };
         let runs = dim.div_ceil(vector).div_ceil(cluster);
+        // Blocks of 1024 threads have too few.
+        let most = if wide && runs <= MANY { most.min(MOST_STAGED / 2) } else { most };
         let most_vectors = (most / (vector * bytes)).clamp(1, MOST_VECTORS[usize::from(bytes > 2)]);
         let least = threads.min(BLOCK);
         let by = |threads: &usize| runs.div_ceil(*threads);
@@ -180,7 +184,6 @@ impl RowPlan {
             // Few threads with a few accesses each: half of them at once, and more blocks.
             6 | 10 if part < STAGED || bytes > 2 => 2,
             16 if long_slices > 2 && threads < 256 && cluster == 1 => 2,
-            8.. if long_slices > 2 && threads > 512 => vectors,
             8.. if long_slices > 2 && !even && vectors.is_multiple_of(2) => vectors / 2,
             4 | 8.. if long_slices > 1 => 1 << vectors.trailing_zeros().min(long_slices.trailing_zeros()),
             // Conditions take registers, too.
