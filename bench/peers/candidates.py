@@ -118,6 +118,22 @@ def _rms_norm(lib, dtype, rows, dim, device):
     return calls, lambda name, out: reference.rms_norm(x, same if name in narrow else weight, EPS, out)
 
 
+def _layer_norm(lib, dtype, rows, dim, device):
+    x = _normal(rows, dim, dtype, device)
+    # QuACK takes them in f32 only, PyTorch in x's dtype.
+    weight, bias = torch.randn(dim, device=device), torch.randn(dim, device=device)
+    same = weight.to(dtype), bias.to(dtype)
+    calls = {}
+    if lib.torch_ops:
+        calls["warpsmith"] = lambda: lib.torch_ops.layer_norm(x, weight, bias, eps=EPS)
+    if lib.quack_norm:
+        calls["quack"] = lambda: lib.quack_norm.layernorm_fwd(x, weight, bias, eps=EPS)
+    if lib.torch:
+        calls["torch"] = lambda: torch.nn.functional.layer_norm(x, (dim,), *same, EPS)
+    vectors = lambda name: same if name == "torch" else (weight, bias)
+    return calls, lambda name, out: reference.layer_norm(x, *vectors(name), EPS, out)
+
+
 def _rms_norm_residual(lib, dtype, rows, dim, device):
     x, residual = _normal(rows, dim, dtype, device), _normal(rows, dim, dtype, device)
     weight = torch.randn(dim, device=device)

@@ -29,6 +29,7 @@ def moved_bytes(op, rows, dim, size):
     vector = 4 * dim
     return {
         "rms_norm": 2 * elements + vector,
+        "layer_norm": 2 * elements + 2 * vector,
         "rms_norm_residual": 4 * elements + vector,
         "rms_norm_backward": 3 * elements + 4 * rows + 2 * vector,
         "softmax": 2 * elements,

@@ -3,7 +3,7 @@
 
     python3 bench/peers/compare.py --out DIR [--only SECTION,…] [--dtype bf16,f32] [--op NAME,…]
 
-Sections: forward, backward, residual, decode, edges, host, first. Takes packages that are installed: `warpsmith`, `torch`,
+Sections: forward, layer_norm, backward, residual, decode, edges, host, first. Takes packages that are installed: `warpsmith`, `torch`,
 and if they are there `quack-kernels` and `liger-kernel`. In each cell the results are first compared with float64; then
 the candidates take turns, round by round, each with the level-two cache cold. What is kept is the median of each one's
 times and the median and quartiles of the ratios within a round: to a copy of as many bytes (for cross-entropy, which
@@ -36,6 +36,7 @@ import timing
 
 SECTIONS = {
     "forward": (("rms_norm", "softmax", "cross_entropy"), cells.GRID),
+    "layer_norm": (("layer_norm",), cells.GRID),
     "backward": (("rms_norm_backward", "softmax_backward"), cells.BACKWARD),
     "residual": (("rms_norm_residual",), cells.RESIDUAL),
     "edges": (("rms_norm", "softmax", "cross_entropy"), list(cells.edges())),

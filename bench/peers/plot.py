@@ -19,6 +19,7 @@ TITLES = {
     "cross_entropy": "cross-entropy, loss only",
     "rms_norm_backward": "RMS norm, backward",
     "softmax_backward": "softmax, backward",
+    "layer_norm": "layer norm, f32 weight and bias",
     "rms_norm_residual": "RMS norm, residual in and out",
     "rms_norm pair": "RMS norm in a CUDA graph",
 }
@@ -126,6 +127,7 @@ def main():
     about = f"{rows[0]['card']}, {rows[0]['date']}; {rows[0]['versions']}"
     headings = {
         "forward": "Forward: useful bytes a second, cold cache",
+        "layer_norm": "Layer norm: useful bytes a second, cold cache",
         "backward": "Backward: useful bytes a second, cold cache",
         "residual": "With a residual: useful bytes a second, cold cache",
     }

@@ -38,6 +38,13 @@ def rms_norm(x, weight, eps, outputs, residual=None):
     return worst
 
 
+def layer_norm(x, weight, bias, eps, outputs):
+    return max(
+        _off(outputs[0][rows], torch.nn.functional.layer_norm(x[rows].double(), weight.shape, weight.double(), bias.double(), eps))
+        for rows in _rows(x)
+    )
+
+
 def rms_norm_backward(x, weight, dy, rstd, outputs):
     dx, dw = outputs
     worst = 0.0

@@ -91,7 +91,7 @@ fn anywhere(dim: usize) -> Subject {
         let (x, first, _from) = written(device, "x", DType::BF16, [rows, dim]);
         let mut y = zeros(device, "y", DType::BF16, &[rows, dim]);
         let blocks = dim.div_ceil(2000);
-        let by = Staging { threads: 128, blocks, part: 32 << 10, most: 256 };
+        let by = Staging { threads: 128, blocks, part: 32 << 10, most: 256, long_slices: 1 };
         let plan = RowPlan::staged(dim, 1, [2, 1], by, &Chip::H200).unwrap();
         let kernel = softmax::Softmax { rows: plan, ..softmax::plan(x.arg(), y.arg()).unwrap() };
         let bound = softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device).unwrap();
