@@ -420,6 +420,12 @@ impl CachePolicy {
         CachePolicy { policy: U64 { h: instruction.result(Type::U64).arg(share.h).value() } }
     }
 
+    /// One of two.
+    #[track_caller]
+    pub fn select(condition: Bool, yes: CachePolicy, no: CachePolicy) -> CachePolicy {
+        CachePolicy { policy: crate::flow::select(condition, yes.policy, no.policy) }
+    }
+
     /// For `primary` bytes from a place in global memory on; the rest of `total` bytes is left as it is.
     #[track_caller]
     pub fn range<T: Element>(

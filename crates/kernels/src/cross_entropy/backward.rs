@@ -4,7 +4,7 @@ use super::gradient::{Gradient, Target};
 use super::{CLASSES, Options, column, plan};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::Candidate;
-use crate::rows::{LAST, RowPlan, Rows, Sum1, check, check_vector, launch};
+use crate::rows::{Leaving, RowPlan, Rows, Sum1, check, check_vector, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Plans, Stream};
@@ -82,7 +82,7 @@ impl Kernel for CrossEntropyBackward {
         // Only weights that are smoothed over are summed.
         let sums_weights = a.smoothing.is_some() && a.weight.is_some();
         let (dim, weights) = (self.rows.dim, a.weight.as_ref());
-        let rows = Rows::new(&self.rows, &[&a.x], usize::from(sums_weights), LAST);
+        let rows = Rows::new(&self.rows, &[&a.x], usize::from(sums_weights), Leaving::Last);
         wait_for_upstream();
         let of_row = |row: U32| {
             let there = row.lt(U32::from(a.x.dim(0)));

@@ -1,11 +1,8 @@
 //! The body.
 
 use super::gradient::{Gradient, Target};
-use crate::rows::{FIRST, LAST, MaxSum, MaxSumDot, RowPlan, Rows, launch, scalar};
+use crate::rows::{Leaving, MaxSum, MaxSumDot, RowPlan, Rows, launch, scalar};
 use warpsmith_dsl::prelude::*;
-
-/// Bytes of a row of a call that most likely is no larger than a few times L2.
-const SHORT: usize = 8 << 10;
 
 /// Where the targets' logits come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,11 +69,7 @@ impl Kernel for CrossEntropy {
 
     fn body(&self, a: CrossEntropyParams) {
         let (dim, weights) = (self.rows.dim, a.weight.as_ref());
-        let leaving = match (&a.dx, dim * a.x.dtype().bytes()) {
-            (Some(_), _) => LAST,
-            (None, ..=SHORT) => FIRST,
-            _ => None,
-        };
+        let leaving = if a.dx.is_some() { Leaving::Last } else { Leaving::First };
         let rows = Rows::new(&self.rows, &[&a.x], 1, leaving);
         wait_for_upstream();
         let classes = match (self.separate, &a.target_logit) {

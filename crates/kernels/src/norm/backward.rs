@@ -5,7 +5,7 @@ use super::forward::statistic;
 use super::{Kind, view};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, choose};
-use crate::rows::{Chunk, LAST, PORTABLE, Room, RowPlan, Rows, Staging, Sum2, Summing, Walk, Ways, launch, vector};
+use crate::rows::{Chunk, Leaving, PORTABLE, Room, RowPlan, Rows, Staging, Sum2, Summing, Walk, Ways, launch, vector};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use warpsmith_dsl::ArgumentError;
@@ -163,7 +163,11 @@ impl Kernel for NormBackward {
         let (dresidual_out, dresidual) = (of_head(&a.dresidual_out, 1), of_head(&a.dresidual, 1));
         let weight = of_head(&a.weight, 0);
         let alone = a.dweight.is_none() && a.dbias.is_none();
-        let rows = if alone { Rows::new(p, &[&dy, &x], 1, LAST) } else { Rows::looping(p, &[&dy, &x], 1, LAST) };
+        let rows = if alone {
+            Rows::new(p, &[&dy, &x], 1, Leaving::Last)
+        } else {
+            Rows::looping(p, &[&dy, &x], 1, Leaving::Last)
+        };
         wait_for_upstream();
         let weight = rows.keep(|c| {
             let w = weight.as_ref().map(|w| c.load_vector(w));

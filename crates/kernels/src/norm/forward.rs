@@ -3,7 +3,7 @@
 use super::{Call, Kind, Ways, view};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, choose};
-use crate::rows::{Chunk, LAST, RowPlan, Rows, Sum1, launch};
+use crate::rows::{Chunk, Leaving, RowPlan, Rows, Sum1, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, Plans};
@@ -120,7 +120,7 @@ impl Kernel for Norm {
         let (weight, bias) = (of_head(&a.weight, 0), of_head(&a.bias, 0));
 
         let inputs: Vec<&Tensor> = std::iter::once(&x).chain(&residual).collect();
-        let rows = Rows::new(&self.rows, &inputs, if self.kind == Kind::Layer { 2 } else { 1 }, LAST);
+        let rows = Rows::new(&self.rows, &inputs, if self.kind == Kind::Layer { 2 } else { 1 }, Leaving::Last);
         wait_for_upstream();
         let vectors = rows.keep(|c| {
             let weight = weight.as_ref().map(|w| c.load_vector(w));

@@ -41,8 +41,9 @@ impl Operator for Ways {
                 if !call.weight || !call.plain {
                     return Err(Refusal::Weight);
                 }
-                if dim <= RINGED {
-                    return Err(Refusal::Short { argument: "x", least: RINGED + 1, got: dim });
+                let most = if dim.is_multiple_of(EVEN) { RINGED } else { RINGED / 2 };
+                if dim <= most {
+                    return Err(Refusal::Short { argument: "x", least: most + 1, got: dim });
                 }
                 call.by(Form::Ring, chip)
             },
@@ -78,6 +79,11 @@ const RINGED: usize = 131_072;
 /// Bytes of an element of what goes with every row, with which it takes longer to come than a row.
 const HEAVY: usize = 8;
 
+/// The longest row that a warp stages.
+const WARP: usize = 1024;
+/// Threads of a block with a few accesses each.
+const BLOCK: usize = 128;
+
 /// The longest row that one block stages, with as many threads as there are.
 const ALONE: usize = 8192;
 
@@ -94,20 +100,32 @@ impl Call<'_> {
         let much = self.vectors >= HEAVY;
         let heavy = much && self.inputs == 1;
         let uneven = self.plain && self.dim() <= ALONE && !self.dim().is_power_of_two();
+        let whole = self.dim().is_multiple_of(BLOCK * 8);
         let room = Room {
             tensors: 1,
             threads: if self.plain { 1024 } else { 512 },
             inputs: self.inputs,
-            accesses: [2, 4],
+            // Few threads with more accesses: what goes with every row then comes from level one.
+            accesses: match self.dim() {
+                _ if heavy => [2, 8],
+                dim if uneven && whole => [2, dim / (BLOCK * 8)],
+                _ => [2, 4],
+            },
             held: match self.dim() {
-                _ if heavy => 2 << 10,
-                _ if uneven => 8 << 10,
-                dim if dim.is_multiple_of(EVEN / 8) => 16 << 10,
+                _ if heavy => 1 << 10,
+                _ if uneven && !whole => 8 << 10,
+                dim if whole || dim.is_multiple_of(EVEN / 8) => 16 << 10,
                 _ => 12 << 10,
             },
-            held_wide: if heavy { 48 << 10 } else { PORTABLE },
+            held_wide: if heavy { 96 << 10 } else { PORTABLE },
             staging: if heavy {
-                Staging { threads: 64, blocks: 1, part: 64 << 10, most: 256, long_slices: 4 }
+                Staging {
+                    threads: if self.dim() <= WARP { 32 } else { 64 },
+                    blocks: 1,
+                    part: 64 << 10,
+                    most: 256,
+                    long_slices: 4,
+                }
             } else {
                 Staging {
                     threads: match self.inputs {

@@ -1,6 +1,6 @@
 //! The body.
 
-use crate::rows::{LAST, RowPlan, Rows, Sum1, launch};
+use crate::rows::{Leaving, RowPlan, Rows, Sum1, launch};
 use warpsmith_dsl::prelude::*;
 
 /// RMS normalisation of rows of one length.
@@ -48,7 +48,7 @@ impl Kernel for RmsNorm {
     }
 
     fn body(&self, a: RmsNormParams) {
-        let rows = Rows::new(&self.rows, &[&a.x], 1, LAST);
+        let rows = Rows::new(&self.rows, &[&a.x], 1, Leaving::Last);
         wait_for_upstream();
         let kept = rows.keep(|c| a.weight.as_ref().map(|w| c.load_vector(w)));
         rows.run(|walk| {

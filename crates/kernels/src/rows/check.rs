@@ -151,9 +151,9 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
             let bytes = narrowest * vector;
             return Err(Refusal::Accesses { argument: "x", expected: "16-bit floats", bytes });
         }
-        Form::Ring if vector * narrowest < 4 => {
+        Form::Ring if vector == 1 || vector * narrowest < 4 => {
             let bytes = narrowest * vector;
-            return Err(Refusal::Accesses { argument: "x", expected: "at least 4 bytes", bytes });
+            return Err(Refusal::Accesses { argument: "x", expected: "several elements and at least 4 bytes", bytes });
         }
         Form::Online if !room.once || rows.len() > 1 => return Err(Refusal::Again { argument: "x" }),
         Form::Online if dim * widest <= room.held => {

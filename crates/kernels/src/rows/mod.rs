@@ -3,6 +3,7 @@
 
 mod check;
 mod launch;
+mod leaving;
 mod plan;
 mod reduce;
 mod ring;
@@ -19,6 +20,7 @@ pub use summing::Summing;
 
 pub(crate) use check::{EVEN, Form, PORTABLE, Room, check, check_dtype, check_vector, form};
 pub(crate) use launch::launch;
+pub(crate) use leaving::Leaving;
 pub(crate) use reduce::{MaxSum, MaxSumDot, Sum1, Sum2};
-pub(crate) use walk::{Chunk, FIRST, LAST, Rows, Walk, scalar};
+pub(crate) use walk::{Chunk, Rows, Walk, scalar};
 pub(crate) use ways::Ways;

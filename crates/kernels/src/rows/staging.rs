@@ -156,14 +156,30 @@ impl RowPlan {
         by: Staging,
         chip: &Chip,
     ) -> Option<RowPlan> {
-        let Staging { threads, blocks, part, most, long_slices } = by;
         // Narrow accesses are many as it is.
-        let (row, part) = (dim * bytes, if vector == 1 { STAGED } else { part });
+        let (row, part) = (dim * bytes, if vector == 1 { STAGED } else { by.part });
         // Much more than that to each of a cluster's blocks is worse than fewer clusters at once.
-        let too_much = row > (2 * part * chip.cluster as usize).min(PORTABLE);
-        let largest = if too_much { chip.largest_cluster } else { chip.cluster } as usize;
+        let too_much = match vector {
+            1 => row > 2 * PORTABLE,
+            _ => row > (2 * part * chip.cluster as usize).min(PORTABLE),
+        };
         // A little more is better than half as much.
-        let cluster = row.div_ceil(part + part / 8).next_power_of_two().max(blocks).min(largest);
+        let blocks = row.div_ceil(part + part / 8).next_power_of_two().max(by.blocks);
+        let larger = too_much.then_some(chip.largest_cluster);
+        let mut clusters = larger.into_iter().chain([chip.cluster]).map(|most| blocks.min(most as usize));
+        clusters.find_map(|cluster| RowPlan::staged_by(cluster, dim, vector, [bytes, tensors], by, chip))
+    }
+
+    /// The same by so many blocks.
+    fn staged_by(
+        cluster: usize,
+        dim: usize,
+        vector: usize,
+        [bytes, tensors]: [usize; 2],
+        by: Staging,
+        chip: &Chip,
+    ) -> Option<RowPlan> {
+        let Staging { threads, part, most, long_slices, .. } = by;
         // Accesses of 32 bytes take more registers at once.
         let wide = chip.target.number >= 100;
         let runs = dim.div_ceil(vector).div_ceil(cluster);
@@ -171,10 +187,10 @@ impl RowPlan {
         let most = if wide && runs <= MANY { most.min(MOST_STAGED / 2) } else { most };
         let most_vectors = (most / (vector * bytes)).clamp(1, MOST_VECTORS[usize::from(bytes > 2)]);
         let least = threads.min(BLOCK);
-        let by = |threads: &usize| runs.div_ceil(*threads);
-        let mut all = (threads..=chip.threads_per_block as usize).step_by(32).filter(|t| by(t) <= most_vectors);
+        let each = |threads: &usize| runs.div_ceil(*threads);
+        let mut all = (threads..=chip.threads_per_block as usize).step_by(32).filter(|t| each(t) <= most_vectors);
         // So many that slices are alike, if few have nothing to do.
-        let alike = |t: &usize| by(t).is_multiple_of(long_slices) && by(t) * t * 8 <= runs * 9;
+        let alike = |t: &usize| each(t).is_multiple_of(long_slices) && each(t) * t * 8 <= runs * 9;
         let threads = all.clone().find(|t| long_slices > 2 && alike(t)).or_else(|| all.next())?;
         // As few as do with as many accesses.
         let vectors = runs.div_ceil(threads);
@@ -183,7 +199,7 @@ impl RowPlan {
             _ if vector == 1 => vectors.div_ceil(SLICE),
             // Few threads with a few accesses each: half of them at once, and more blocks.
             6 | 10 if part < STAGED || bytes > 2 => 2,
-            16 if long_slices > 2 && threads < 256 && cluster == 1 => 2,
+            16 if long_slices > 2 && threads <= BLOCK && cluster == 1 => 2,
             8.. if long_slices > 2 && !even && vectors.is_multiple_of(2) => vectors / 2,
             4 | 8.. if long_slices > 1 => 1 << vectors.trailing_zeros().min(long_slices.trailing_zeros()),
             // Conditions take registers, too.
@@ -195,9 +211,10 @@ impl RowPlan {
         let (one, alone) = (bytes == 2, cluster == 1);
         // What a thread needs without spilling, or does best with, as measured.
         let registers = match (slices, vectors, threads) {
-            (.., 385..) if vector == 1 && one => 56,
-            _ if vector == 1 && one => 40,
+            _ if vector == 1 && one && cluster > 8 => 56,
+            _ if vector == 1 && one => 38,
             _ if vector == 1 => 80,
+            (4, 4, ..=32) => 72,
             (4, 4, _) => 64,
             (2, 16, _) | (4, 16, ..=224) if long_slices == 4 => 96,
             (4.., ..=16, _) => 80,
@@ -221,7 +238,7 @@ impl RowPlan {
             (.., ..=256) if many => 128,
             _ => 64,
         };
-        let little = tensors == 1 && threads > 288 && slices == 1 && most < MOST_STAGED;
+        let little = tensors == 1 && threads > 288 && slices == 1 && vectors > 2 && most < MOST_STAGED;
         let registers = registers
             + if wide && slices == 4 {
                 32
@@ -230,9 +247,11 @@ impl RowPlan {
             } else {
                 0
             };
-        let stage = dim.div_ceil(cluster * threads * vector) * threads * vector * bytes + 2048;
+        // A warp's rows share a block with others'.
+        let block = if threads <= 32 { BLOCK } else { threads };
+        let stage = dim.div_ceil(cluster * threads * vector) * block * vector * bytes + 2048;
         let by_memory = chip.shared_per_multiprocessor as usize / stage;
-        let by_registers = chip.registers_per_multiprocessor as usize / (threads * registers);
+        let by_registers = chip.registers_per_multiprocessor as usize / (block * registers);
         let resident = by_memory.min(by_registers).max(1);
         let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident, stages: 1 };
         RowPlan::ringed_in(slices, dim, vector, tensors, ring, chip)?.sliced(slices)

@@ -1,23 +1,13 @@
 //! How a kernel goes over its rows: the same body for rows that are held, that come through a ring, or are read twice.
 
 use super::RowPlan;
+use super::leaving::Leaving;
 use super::reduce::{Exchange, Statistic};
 use super::ring::{Ring, Stage};
 use std::cell::Cell;
 use warpsmith_dsl::bundle::Bundle;
 use warpsmith_dsl::prelude::*;
 use warpsmith_dsl::{Part, Stored};
-
-/// When what is read leaves L2; `None` leaves it to the cache.
-pub(crate) type Leaving = Option<Eviction>;
-
-/// Of kernels that write as many rows as they read: last. What is written then leaves first, and goes to memory in longer runs
-/// between those of reading: up to 4 % faster on an H200 than as it comes, and what runs next as fast.
-pub(crate) const LAST: Leaving = Some(Eviction::Last);
-
-/// Of kernels that read a little and write nothing to speak of: first. Lines that others changed then stay, which would have to
-/// be written to make room: up to 15 % faster on an H200, after a kernel that left such.
-pub(crate) const FIRST: Leaving = Some(Eviction::First);
 
 /// A kernel's rows.
 pub(crate) struct Rows<'p> {
@@ -69,7 +59,7 @@ impl<'p> Rows<'p> {
 
     fn with(plan: &'p RowPlan, inputs: &[&Tensor], reductions: usize, leaving: Leaving, loops: bool) -> Rows<'p> {
         // Narrow accesses take their registers for themselves.
-        let policy = leaving.filter(|_| plan.tv.vector() > 1).map(|eviction| CachePolicy::fractional(eviction, 1.0));
+        let policy = (plan.tv.vector() > 1).then(|| leaving.policy(inputs, plan.dim)).flatten();
         let rank = if plan.cluster == 1 { Dim::Static(0) } else { cluster_rank().into() };
         let exchange = Exchange::new(plan, reductions, loops || plan.ring.is_some_and(|ring| ring.stages > 1));
         let ring = plan.ring.map(|ring| Ring::new(plan, ring.stages, inputs, rank, policy));

@@ -2,7 +2,7 @@
 
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, choose};
-use crate::rows::{LAST, PORTABLE, Room, RowPlan, Rows, Staging, Sum1, Ways, check, launch};
+use crate::rows::{Leaving, PORTABLE, Room, RowPlan, Rows, Staging, Sum1, Ways, check, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Plans, Stream};
@@ -43,7 +43,7 @@ impl Kernel for SoftmaxBackward {
     }
 
     fn body(&self, a: SoftmaxBackwardParams) {
-        let rows = Rows::new(&self.rows, &[&a.dy, &a.y], 1, LAST);
+        let rows = Rows::new(&self.rows, &[&a.dy, &a.y], 1, Leaving::Last);
         wait_for_upstream();
         rows.run(|walk| {
             let both = walk.hold(|c| (c.input(0, 0.0), c.input(1, 0.0)));

@@ -1,6 +1,6 @@
 //! The body.
 
-use crate::rows::{LAST, MaxSum, RowPlan, Rows, launch};
+use crate::rows::{Leaving, MaxSum, RowPlan, Rows, launch};
 use warpsmith_dsl::prelude::*;
 
 /// Softmax of rows of one length.
@@ -40,7 +40,7 @@ impl Kernel for Softmax {
     }
 
     fn body(&self, a: SoftmaxParams) {
-        let rows = Rows::new(&self.rows, &[&a.x], 1, LAST);
+        let rows = Rows::new(&self.rows, &[&a.x], 1, Leaving::Last);
         wait_for_upstream();
         // What lies past the row weighs nothing.
         rows.run(|walk| {

@@ -75,7 +75,7 @@ impl Softmax {
 
     fn by(way: Form, [x, y]: &[&TensorArg; 2], chip: &Chip) -> Result<Softmax, Refusal> {
         // Where clusters go no further, more to a thread.
-        let long = x.dim(1) * x.dtype.bytes() > LONG * chip.largest_cluster as usize;
+        let long = x.dim(1) * x.dtype.bytes() > (LONG + LONG / 8) * chip.largest_cluster as usize;
         let most = if long { 160 } else { ROOM.staging.most };
         // Rows of 32 KiB are better held than staged by two blocks, and rows of f32 by as few threads.
         let few = x.dim(1) > HELD_AGAIN || x.dtype == DType::F32;
