@@ -41,9 +41,8 @@ impl Operator for Ways {
                 if !call.weight || !call.plain {
                     return Err(Refusal::Weight);
                 }
-                let most = if dim.is_multiple_of(EVEN) { RINGED } else { RINGED / 2 };
-                if dim <= most {
-                    return Err(Refusal::Short { argument: "x", least: most + 1, got: dim });
+                if dim <= RINGED {
+                    return Err(Refusal::Short { argument: "x", least: RINGED + 1, got: dim });
                 }
                 call.by(Form::Ring, chip)
             },
@@ -78,6 +77,9 @@ const RINGED: usize = 131_072;
 
 /// Bytes of an element of what goes with every row, with which it takes longer to come than a row.
 const HEAVY: usize = 8;
+
+/// Lengths of rows that no tile divides of which a block has half as much as of others.
+const FEWER: std::ops::RangeInclusive<usize> = 49_153..=98_304;
 
 /// The longest row that a warp stages.
 const WARP: usize = 1024;
@@ -118,7 +120,9 @@ impl Call<'_> {
                 _ => 12 << 10,
             },
             held_wide: if heavy { 96 << 10 } else { PORTABLE },
-            staging: if heavy {
+            staging: if self.plain && FEWER.contains(&self.dim()) && !self.dim().is_multiple_of(EVEN) {
+                Staging { threads: 224, blocks: 2, part: 16 << 10, most: 96, long_slices: 1 }
+            } else if heavy {
                 Staging {
                     threads: if self.dim() <= WARP { 32 } else { 64 },
                     blocks: 1,
