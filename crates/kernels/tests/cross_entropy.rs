@@ -11,7 +11,7 @@ use warpsmith_types::DType;
 
 /// Lengths that a part of a warp, a warp, a block, a cluster hold, those where whole warps have nothing, and one that is
 /// read twice.
-const DIMS: [usize; 9] = [1, 7, 111, 1000, 4100, 50_257, 70_000, 151_936, 400_003];
+const DIMS: [usize; 12] = [1, 7, 111, 1000, 4100, 50_257, 70_000, 151_936, 400_003, 262_144, 524_288, 262_144];
 
 fn poisoned(name: &str, dtype: DType, shape: &[usize]) -> Tensor {
     let t = Tensor::new(&device(), name, dtype, shape).unwrap();

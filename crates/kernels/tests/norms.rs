@@ -203,6 +203,67 @@ fn heads_with_weights_of_their_own_and_with_one_for_all() {
     }
 }
 
+/// Weight and bias of f32 and nothing else: rows of a warp, of a few threads, of a block and of clusters of all sizes, that
+/// go past the level-one cache; in whole tiles and not.
+#[test]
+fn weight_and_bias_alone() {
+    let lengths = [512, 1024, 1000, 2048, 5120, 6000, 8192, 8184, 16_384, 24_576, 65_544, 131_072, 262_152, 524_288];
+    let narrow = lengths.into_iter().enumerate().map(|(i, dim)| ([DType::BF16, DType::F16][i % 2], dim));
+    let wide = [4096, 16_384, 32_768, 50_004, 131_080, 262_144, 400_000].map(|dim| (DType::F32, dim));
+    for (dtype, dim) in narrow.chain(wide) {
+        let rows = if dim > 10_000 { 2 } else { 5 };
+        let mut random = fresh();
+        let x = rounded(dtype, &random.normals(rows * dim, 2.0));
+        let [weight, bias] = [1.0, 2.0].map(|scale| rounded(DType::F32, &random.normals(dim, scale)));
+        let (tx, mut y) = (tensor("x", dtype, &[rows, dim], &x), poisoned("y", dtype, &[rows, dim]));
+        let [tw, tb] = [("weight", &weight), ("bias", &bias)].map(|(name, v)| tensor(name, DType::F32, &[dim], v));
+        let call = Forward { weight: Some(tw.arg()), bias: Some(tb.arg()), ..Forward::new(tx.arg(), y.arg_mut(), EPS) };
+        let what = format!("{dtype}, {rows} × {dim}");
+        quiet(&what, &layer_norm::layer_norm(call, &device().default_stream()).unwrap());
+        let of_row = |r| reference::layer_norm(r, Some(&weight), Some(&bias), EPS.into());
+        close(&what, &y, &x.chunks(dim).flat_map(of_row).collect::<Vec<_>>());
+    }
+}
+
+/// Rows whose two stages only the largest clusters hold: blocks go over several and sum.
+#[test]
+fn the_weights_gradient_of_long_rows() {
+    for (dtype, rows, dim) in [(DType::F32, 9, 131_072), (DType::BF16, 8, 262_144), (DType::F32, 2, 200_000)] {
+        let mut random = fresh();
+        let [x, dy] = [1.0, 2.0].map(|scale| rounded(dtype, &random.normals(rows * dim, scale)));
+        let weight = rounded(DType::F32, &random.normals(dim, 1.0));
+        let (tx, td) = (tensor("x", dtype, &[rows, dim], &x), tensor("dy", dtype, &[rows, dim], &dy));
+        let scale = |r: &[f64]| 1.0 / (r.iter().map(|v| v * v).sum::<f64>() / dim as f64 + f64::from(EPS)).sqrt();
+        let scales = rounded(DType::F32, &x.chunks(dim).map(scale).collect::<Vec<_>>());
+        let (tw, rstd) = (tensor("weight", DType::F32, &[dim], &weight), tensor("rstd", DType::F32, &[rows], &scales));
+        let (mut dx, mut dw) = (poisoned("dx", dtype, &[rows, dim]), poisoned("dweight", DType::F32, &[dim]));
+        let mut room = poisoned("workspace", DType::F32, &workspace(tx.arg()));
+        let call = Backward {
+            x: tx.arg(),
+            dy: td.arg(),
+            weight: Some(tw.arg()),
+            rstd: rstd.arg(),
+            mean: None,
+            dresidual_out: None,
+            dx: dx.arg_mut(),
+            dresidual: None,
+            dweight: Some(dw.arg_mut()),
+            dbias: None,
+            workspace: Some(room.arg_mut()),
+            weight_offset: 0.0,
+        };
+        let what = format!("{dtype}, {rows} × {dim}");
+        rms_norm::backward(call, &device().default_stream()).unwrap().iter().for_each(|o| quiet(&what, o));
+        let (mut gradients, mut sums) = (vec![], vec![0.0; dim]);
+        for ((row, d), s) in x.chunks(dim).zip(dy.chunks(dim)).zip(&scales) {
+            gradients.extend(reference::backward(row, d, Some(&weight), *s, None));
+            sums.iter_mut().zip(row.iter().zip(d)).for_each(|(sum, (v, d))| *sum += d * v * s);
+        }
+        close(&format!("{what}: dx"), &dx, &gradients);
+        close(&format!("{what}: dweight"), &dw, &sums);
+    }
+}
+
 /// A large mean takes nothing from the variance, and what overhangs a row adds nothing to it.
 #[test]
 fn a_mean_far_from_zero() {

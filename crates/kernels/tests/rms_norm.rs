@@ -49,11 +49,12 @@ fn every_dtype_length_and_row_count() {
     }
 }
 
-/// Lengths past what a block holds: of a cluster of 4 and 8, one whose last block has little, and longer ones.
+/// Lengths past what a block holds: of a cluster of 4, 8 and 16, one whose last block has little, and longer ones.
 #[test]
 fn long_rows() {
     let mut random = fresh();
-    let lengths = [(DType::BF16, 50_257), (DType::F32, 65_544), (DType::F16, 262_144), (DType::BF16, 400_008)];
+    let mut lengths = vec![(DType::BF16, 50_257), (DType::F32, 65_544), (DType::F16, 262_144), (DType::BF16, 400_008)];
+    lengths.extend([(DType::BF16, 524_288), (DType::F32, 131_101), (DType::F32, 262_144), (DType::F32, 1 << 20)]);
     for (dtype, dim) in lengths {
         let (values, weight) = (random.normals(2 * dim, 3.0), random.normals(dim, 1.0));
         check(&format!("{dtype} 2 × {dim}"), [dtype; 3], 2, dim, Placement::dense(dim), &values, Some(&weight));

@@ -88,8 +88,11 @@ fn strided_rows_and_unaligned_bases() {
     }
 }
 
-/// Lengths past what a block holds: of a cluster of 2, 4 and 8, those where a whole warp has nothing, and longer ones.
-const LONG: [(DType, usize); 9] = [
+/// Lengths past what a block holds: of a cluster of 2, 4, 8 and 16, those where a whole warp has nothing, and longer ones.
+const LONG: [(DType, usize); 12] = [
+    (DType::F32, 1 << 20),
+    (DType::F32, 400_000),
+    (DType::F16, 524_288),
     (DType::BF16, 1 << 20),
     (DType::BF16, 50_257),
     (DType::BF16, 65_544),

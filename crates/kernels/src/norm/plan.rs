@@ -74,82 +74,53 @@ impl Operator for Ways {
 
 /// The longest row whose weight is read from the level-two cache for each row.
 const RINGED: usize = 131_072;
-
-/// Bytes of an element of what goes with every row, with which it takes longer to come than a row.
-const HEAVY: usize = 8;
-
-/// Lengths of rows that no tile divides of which a block has half as much as of others.
-const FEWER: std::ops::RangeInclusive<usize> = 49_153..=98_304;
-
-/// The longest row that a warp stages.
-const WARP: usize = 1024;
-/// Threads of a block with a few accesses each.
-const BLOCK: usize = 128;
-
-/// The longest row that one block stages, with as many threads as there are.
-const ALONE: usize = 8192;
-
 /// The longest row that is staged where several tensors come by rows, in elements of all of them.
 const STAGED: usize = 131_072;
+/// Bytes of an element of what goes with every row, with which it takes longer to come than the row.
+const HEAVY: usize = 8;
+/// The longest row that a warp stages.
+const WARP: usize = 1024;
+/// The longest row of no power of two that is not staged by several blocks, which cost a few rows more than many gain.
+const ALONE: usize = 8192;
+/// Threads of a block that holds such, by accesses of 8 elements.
+const FEW: usize = 128;
 
 impl Call<'_> {
     fn dim(&self) -> usize {
         self.rows.first().map_or(0, |x| x.dim(x.shape.len().saturating_sub(1)))
     }
 
+    /// Whether a lot goes with every row: it comes from the level-one cache only where rows go past that, and then rather to few
+    /// blocks.
+    fn is_heavy(&self) -> bool {
+        self.vectors >= HEAVY && self.inputs == 1
+    }
+
+    /// Whether that is all there is, and rows of that length leave some of twice as many threads idle.
+    fn is_uneven(&self) -> bool {
+        self.plain && self.dim() <= ALONE && !self.dim().is_power_of_two()
+    }
+
     fn by(&self, way: Form, chip: &Chip) -> Result<RowPlan, Refusal> {
-        // What goes with every row comes from level one only where rows go past it, and then too rather to few blocks.
-        let much = self.vectors >= HEAVY;
-        let heavy = much && self.inputs == 1;
-        let uneven = self.plain && self.dim() <= ALONE && !self.dim().is_power_of_two();
-        let whole = self.dim().is_multiple_of(BLOCK * 8);
+        let (dim, whole) = (self.dim(), self.dim().is_multiple_of(FEW * 8));
         let room = Room {
             tensors: 1,
             threads: if self.plain { 1024 } else { 512 },
             inputs: self.inputs,
             // Few threads with more accesses: what goes with every row then comes from level one.
-            accesses: match self.dim() {
-                _ if heavy => [2, 8],
-                dim if uneven && whole => [2, dim / (BLOCK * 8)],
+            accesses: match whole {
+                _ if self.is_heavy() => [2, 8],
+                true if self.is_uneven() => [2, dim / (FEW * 8)],
                 _ => [2, 4],
             },
-            held: match self.dim() {
-                _ if heavy => 1 << 10,
-                _ if uneven && !whole => 8 << 10,
-                dim if whole || dim.is_multiple_of(EVEN / 8) => 16 << 10,
-                _ => 12 << 10,
+            held: match whole {
+                _ if self.is_heavy() => 1 << 10,
+                false if self.is_uneven() => 8 << 10,
+                false if !dim.is_multiple_of(EVEN / 8) => 12 << 10,
+                _ => 16 << 10,
             },
-            held_wide: if heavy { 96 << 10 } else { PORTABLE },
-            staging: if self.plain && FEWER.contains(&self.dim()) && !self.dim().is_multiple_of(EVEN) {
-                Staging { threads: 224, blocks: 2, part: 16 << 10, most: 96, long_slices: 1 }
-            } else if heavy {
-                Staging {
-                    threads: if self.dim() <= WARP { 32 } else { 64 },
-                    blocks: 1,
-                    part: 64 << 10,
-                    most: 256,
-                    long_slices: 4,
-                }
-            } else {
-                Staging {
-                    threads: match self.inputs {
-                        1 => 128,
-                        _ if much => 256,
-                        _ => 192,
-                    },
-                    blocks: if uneven { 1 } else { 2 },
-                    part: 32 << 10,
-                    most: match self.inputs {
-                        1 if uneven => 32,
-                        1 if self.light && self.dim().is_multiple_of(EVEN) => 256,
-                        1 if self.dim() > RINGED => 256,
-                        1 => 128,
-                        _ if much => 128,
-                        _ => 192,
-                    },
-                    long_slices: if self.dim() > RINGED { 4 } else { 1 },
-                }
-            },
+            held_wide: if self.is_heavy() { 96 << 10 } else { PORTABLE },
+            staging: self.staging(),
             cluster: match self.inputs {
                 _ if self.plain => 1024,
                 1 => 256,
@@ -158,5 +129,31 @@ impl Call<'_> {
             once: false,
         };
         form(way, &self.rows, room, chip)
+    }
+
+    fn staging(&self) -> Staging {
+        let (dim, much) = (self.dim(), self.vectors >= HEAVY);
+        if self.is_heavy() {
+            let threads = if dim <= WARP { 32 } else { 64 };
+            return Staging { threads, blocks: 1, part: 64 << 10, most: 256, long_slices: 4 };
+        }
+        Staging {
+            threads: match self.inputs {
+                1 => 128,
+                _ if much => 256,
+                _ => 192,
+            },
+            blocks: if self.is_uneven() { 1 } else { 2 },
+            part: 32 << 10,
+            most: match self.inputs {
+                1 if self.is_uneven() => 32,
+                1 if self.light && dim.is_multiple_of(EVEN) => 256,
+                1 if dim > RINGED => 256,
+                1 => 128,
+                _ if much => 128,
+                _ => 192,
+            },
+            long_slices: if dim > RINGED { 4 } else { 1 },
+        }
     }
 }

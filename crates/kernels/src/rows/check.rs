@@ -151,9 +151,9 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
             let bytes = narrowest * vector;
             return Err(Refusal::Accesses { argument: "x", expected: "16-bit floats", bytes });
         }
-        Form::Ring if vector == 1 || vector * narrowest < 4 => {
+        Form::Ring if vector * narrowest < 4 => {
             let bytes = narrowest * vector;
-            return Err(Refusal::Accesses { argument: "x", expected: "several elements and at least 4 bytes", bytes });
+            return Err(Refusal::Accesses { argument: "x", expected: "at least 4 bytes", bytes });
         }
         Form::Online if !room.once || rows.len() > 1 => return Err(Refusal::Again { argument: "x" }),
         Form::Online if dim * widest <= room.held => {
@@ -186,7 +186,9 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
                 let again = Ringed { holds: false, ..ring };
                 [ring, again].into_iter().find_map(|ring| RowPlan::ringed(dim, vector, tensors, ring, chip))
             };
-            let plan = [chip.cluster, chip.largest_cluster].into_iter().flat_map(all).find_map(made);
+            // Narrow accesses are better held by smaller ones.
+            let larger = (vector > 1).then_some(chip.largest_cluster);
+            let plan = [chip.cluster].into_iter().chain(larger).flat_map(all).find_map(made);
             (plan, chip.shared_per_block as usize * chip.largest_cluster as usize / bytes / 2)
         }
         Form::Cluster if chip.cluster < 2 => {

@@ -29,6 +29,6 @@ impl Leaving {
             Leaving::Last => (Eviction::Last, rows.ge(MUCH / row)),
             Leaving::First => (Eviction::First, rows.le(LITTLE / row)),
         };
-        Some(CachePolicy::select(there, policy(eviction), policy(Eviction::Normal)))
+        Some(CachePolicy::select(there, policy(eviction), policy(Eviction::Unchanged)))
     }
 }

@@ -160,7 +160,7 @@ impl RowPlan {
         let (row, part) = (dim * bytes, if vector == 1 { STAGED } else { by.part });
         // Much more than that to each of a cluster's blocks is worse than fewer clusters at once.
         let too_much = match vector {
-            1 => row > if by.long_slices == 1 { PORTABLE / 8 * 7 } else { 2 * PORTABLE },
+            1 => row > 2 * PORTABLE,
             _ => row > (2 * part * chip.cluster as usize).min(PORTABLE),
         };
         // A little more is better than half as much.
@@ -211,7 +211,7 @@ impl RowPlan {
         let (one, alone) = (bytes == 2, cluster == 1);
         // What a thread needs without spilling, or does best with, as measured.
         let registers = match (slices, vectors, threads) {
-            _ if vector == 1 && one && cluster > 8 && long_slices > 1 => 56,
+            _ if vector == 1 && one && cluster > 8 => 56,
             _ if vector == 1 && one => 38,
             _ if vector == 1 => 80,
             (4, 4, ..=32) => 72,
