@@ -127,7 +127,8 @@ fn code_can_be_looked_at() {
         let (code, out, err) = said(&warpsmith(&["inspect", "softmax", "--ptx", "--target", target]));
         assert!(code == 0 && out.contains(&format!(".target {target}")), "{out}{err}");
         // Where it may start before the launch before has written all of its input, that is no constant.
-        let load = if target == "sm_80" { "ld.global.nc.v4.b32" } else { "ld.global.v4.b32" };
+        let load =
+            if target == "sm_80" { "ld.global.nc.L2::cache_hint.v4.b32" } else { "ld.global.L2::cache_hint.v4.b32" };
         assert!(out.contains(load), "128-bit loads: {out}");
     }
     let (code, out, _) = said(&warpsmith(&["inspect", "rms_norm", "--ir", "--dim", "111", "--dtype", "f32"]));

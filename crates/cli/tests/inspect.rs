@@ -43,7 +43,7 @@ fn ptx_for_every_target() {
         let early_starts = !matches!(target, "sm_80" | "sm_89");
         for (operator, constant) in [("softmax", !early_starts), ("rms_norm", true)] {
             let out = shown(&[operator, "--ptx", "--target", target]);
-            let load = if constant { "ld.global.nc.v4.b32" } else { "ld.global.v4.b32" };
+            let load = if constant { "ld.global.nc.L2::cache_hint.v4.b32" } else { "ld.global.L2::cache_hint.v4.b32" };
             assert!(out.contains(&format!(".target {target}\n")) && out.contains(load), "{out}");
         }
     }

@@ -115,7 +115,6 @@ impl Call<'_> {
             },
             held: match whole {
                 _ if self.is_heavy() => 1 << 10,
-                false if self.is_uneven() => 8 << 10,
                 false if !dim.is_multiple_of(EVEN / 8) => 12 << 10,
                 _ => 16 << 10,
             },
