@@ -23,10 +23,13 @@ pub const LONGEST_ROW: usize = 49_152;
 /// - longer rows of 16-bit floats are staged: copied into shared memory, 16 or 32 KiB to a block of a cluster, and read there
 ///   twice, so that registers are left to other rows' blocks, and in slices where that leaves more; f32 rows have half the
 ///   elements to as many bytes, and are held by the fewest blocks of a cluster;
+/// - where a lot goes with every row, as a weight and a bias of f32, shorter rows and those of f32 are staged too, by fewer
+///   blocks: `cp.async` goes past the level-one cache, which then has room for the vectors;
+/// - rows of which a multiprocessor would hold one block of a cluster of eight go to clusters of sixteen, where a chip has them;
 /// - staged rows that begin anywhere are copied as they lie, 16 bytes at a time, and read element by element;
 /// - with a weight, rows beyond that go through rings: clusters keep the weight in registers, which level two would
 ///   otherwise have to give for each row;
-/// - a loss of uneven rows, which is all that is wanted of them, is read online, tile by tile;
+/// - a loss of uneven rows and of long ones, which is all that is wanted of them, is read online, tile by tile;
 /// - blocks that also sum over rows go over many through rings, with the sums in registers;
 /// - a row that no cluster holds is read twice: four accesses at once, a cluster's blocks taking tiles in turn.
 ///

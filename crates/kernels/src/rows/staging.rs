@@ -207,9 +207,41 @@ impl RowPlan {
             _ => 1,
         };
         let threads = runs.div_ceil(vectors.next_multiple_of(slices)).next_multiple_of(32).max(least);
-        let many = dim.div_ceil(cluster * threads * vector) * vector * bytes > MOST_STAGED / 2;
-        let (one, alone) = (bytes == 2, cluster == 1);
-        // What a thread needs without spilling, or does best with, as measured.
+        let one = bytes == 2;
+        let shape = Shape { slices, vectors, threads, vector, cluster, tensors, one, wide, most, long_slices };
+        let registers = shape.registers(dim.div_ceil(cluster * threads * vector) * vector * bytes);
+        // A warp's rows share a block with others'.
+        let block = if threads <= 32 { BLOCK } else { threads };
+        let stage = dim.div_ceil(cluster * threads * vector) * block * vector * bytes + 2048;
+        let by_memory = chip.shared_per_multiprocessor as usize / stage;
+        let by_registers = chip.registers_per_multiprocessor as usize / (block * registers);
+        let resident = by_memory.min(by_registers).max(1);
+        let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident, stages: 1 };
+        RowPlan::ringed_in(slices, dim, vector, tensors, ring, chip)?.sliced(slices)
+    }
+}
+
+/// What the registers of a thread depend on.
+struct Shape {
+    slices: usize,
+    /// Accesses.
+    vectors: usize,
+    threads: usize,
+    vector: usize,
+    cluster: usize,
+    tensors: usize,
+    /// Whether 16-bit floats of one input are staged.
+    one: bool,
+    wide: bool,
+    most: usize,
+    long_slices: usize,
+}
+
+impl Shape {
+    /// What a thread that stages so many bytes needs without spilling, or does best with, as measured.
+    fn registers(&self, bytes: usize) -> usize {
+        let Shape { slices, vectors, threads, vector, cluster, tensors, one, wide, most, long_slices } = *self;
+        let (many, alone) = (bytes > MOST_STAGED / 2, cluster == 1);
         let registers = match (slices, vectors, threads) {
             _ if vector == 1 && one && cluster > 8 => 56,
             _ if vector == 1 && one => 38,
@@ -218,7 +250,7 @@ impl RowPlan {
             (4, 4, _) => 64,
             (2, 16, _) | (4, 16, ..=224) if long_slices == 4 => 96,
             (4.., ..=16, _) => 80,
-            // Much goes with every row of such.
+            // A lot goes with every row of such.
             _ if long_slices == 4 && vectors >= 8 => 40 + 18 * vectors / slices,
             (2.., 6, 225..) if !one => 80,
             (2.., ..) if !one => 64,
@@ -239,21 +271,11 @@ impl RowPlan {
             _ => 64,
         };
         let little = tensors == 1 && threads > 288 && slices == 1 && vectors > 2 && most < MOST_STAGED;
-        let registers = registers
-            + if wide && slices == 4 {
-                32
-            } else if wide || little {
-                16
-            } else {
-                0
-            };
-        // A warp's rows share a block with others'.
-        let block = if threads <= 32 { BLOCK } else { threads };
-        let stage = dim.div_ceil(cluster * threads * vector) * block * vector * bytes + 2048;
-        let by_memory = chip.shared_per_multiprocessor as usize / stage;
-        let by_registers = chip.registers_per_multiprocessor as usize / (block * registers);
-        let resident = by_memory.min(by_registers).max(1);
-        let ring = Ringed { threads, cluster, bytes, holds: false, keeps: false, resident, stages: 1 };
-        RowPlan::ringed_in(slices, dim, vector, tensors, ring, chip)?.sliced(slices)
+        let more = match wide {
+            true if slices == 4 => 32,
+            _ if wide || little => 16,
+            _ => 0,
+        };
+        registers + more
     }
 }

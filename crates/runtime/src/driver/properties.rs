@@ -47,8 +47,8 @@ impl Properties {
         let clusters = get(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH)? != 0;
         let multiprocessors = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         let portable = if clusters { PORTABLE_CLUSTER } else { 1 };
-        // A slice of a chip may have no group of multiprocessors that holds a larger one.
-        let whole = known.filter(|c| multiprocessors * 4 >= c.multiprocessors * 3);
+        // A slice of a chip, or one with fewer multiprocessors, may have no group of them that holds a larger one.
+        let whole = known.filter(|c| multiprocessors >= c.multiprocessors);
         let chip = Chip {
             name: known.map_or("GPU", |c| c.name),
             target: target(capability),
