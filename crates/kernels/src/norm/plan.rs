@@ -90,13 +90,13 @@ impl Call<'_> {
         self.rows.first().map_or(0, |x| x.dim(x.shape.len().saturating_sub(1)))
     }
 
-    /// Whether a lot goes with every row: it comes from the level-one cache only where rows go past that, and then rather to few
-    /// blocks.
+    /// Whether a lot goes with every row of one input: it comes from the level-one cache only where rows go past that, and then
+    /// rather to few blocks.
     fn is_heavy(&self) -> bool {
         self.vectors >= HEAVY && self.inputs == 1
     }
 
-    /// Whether that is all there is, and rows of that length leave some of twice as many threads idle.
+    /// Whether rows are those of a plain body, no longer than that, and of no power of two elements.
     fn is_uneven(&self) -> bool {
         self.plain && self.dim() <= ALONE && !self.dim().is_power_of_two()
     }
