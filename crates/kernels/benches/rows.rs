@@ -2,7 +2,7 @@
 //! `cargo bench -p warpsmith-kernels --bench rows -- [OPERATOR,…] [DTYPE,…] [ROWSxDIM,…]`. Random data, cold cache, medians.
 //!
 //! The first plan of each cell is the one that a call takes; the others, fastest first, are what the model's choice is to be
-//! judged by.
+//! judged by. `PLANS=own` times that one alone, `PLANS=held` beside it those that hold rows in registers.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints")]
 
@@ -76,6 +76,7 @@ struct Data {
     /// Four of (rows, dim).
     x: [Tensor; 4],
     weight: Tensor,
+    bias: Tensor,
     rstd: Tensor,
     target: Tensor,
     loss: Tensor,
@@ -107,6 +108,7 @@ impl Data {
             dtype,
             x,
             weight: Tensor::from_bytes(device, "weight", DType::F32, &[dim], &f32s(dim, 2))?,
+            bias: Tensor::from_bytes(device, "bias", DType::F32, &[dim], &f32s(dim, 4))?,
             rstd: Tensor::from_bytes(device, "rstd", DType::F32, &[rows, 1, 1], &f32s(rows, 3))?,
             target: Tensor::from_bytes(device, "target", DType::I64, &[rows, 1], &target)?,
             loss: Tensor::new(device, "loss", DType::F32, &[rows, 1])?,
@@ -210,8 +212,11 @@ impl Data {
             t
         };
         let weight = self.weight.arg();
-        let mut heads = weight.clone();
-        (heads.shape, heads.strides) = (vec![1, dim], vec![0, 1]);
+        let [heads, bias] = [weight, self.bias.arg()].map(|vector| {
+            let mut heads = vector.clone();
+            (heads.shape, heads.strides) = (vec![1, dim], vec![0, 1]);
+            heads
+        });
         fn bind<K: Kernel>(
             kernel: K,
             args: &<K::Args as warpsmith_dsl::Params>::Host<'_>,
@@ -232,7 +237,7 @@ impl Data {
                     x: &x,
                     residual: (!layer).then_some(&z),
                     weight: Some(&heads),
-                    bias: layer.then_some(&heads),
+                    bias: layer.then_some(&bias),
                     y: &mut y,
                     residual_out: if layer { None } else { Some(&mut w) },
                     rstd: None,
@@ -328,6 +333,9 @@ fn cell(device: &Device, operator: &str, data: &Data) {
     // `cp.async` copies 4 bytes at least, and what is narrower comes by whole blocks.
     let copies = vector * data.dtype.bytes() >= 4;
     plans.retain(|p| copies || p.ring.is_none_or(|r| r.stages == 1 && p.rows() == 1 && r.groups == 1));
+    if std::env::var("PLANS").is_ok_and(|kinds| kinds == "own") {
+        plans.truncate(1);
+    }
     let mut seen = vec![];
     plans.retain(|p| {
         !seen.contains(p) && {
@@ -438,7 +446,7 @@ fn plans(
             }
         }
     }
-    if std::env::var("RINGS").is_ok_and(|r| r == "no") {
+    if std::env::var("PLANS").is_ok_and(|kinds| kinds == "held") {
         return all;
     }
     for cluster in clusters {
