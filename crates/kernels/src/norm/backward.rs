@@ -15,12 +15,12 @@ use warpsmith_types::Chip;
 
 static BACKWARD: Kernels<NormBackward> = Kernels::with_plans();
 
-/// Plans by all that they depend on: the length of rows, the width of an access, bytes of elements, the chip, and whether one
-/// sum over rows is wanted, or two. Each call needs its plan before it finds its kernel, and planning takes longer than a
+/// Plans by all that they depend on: the length of rows, the width of an access, bytes of elements, the chip and how much of
+/// it there is, and whether one sum over rows is wanted, or two. Each call needs its plan before it finds its kernel, and planning takes longer than a
 /// launch.
 static PLANS: RwLock<BTreeMap<Key, Planned>> = RwLock::new(BTreeMap::new());
 
-type Key = (usize, usize, [usize; 2], &'static str, Option<Wanted>);
+type Key = (usize, usize, [usize; 2], (&'static str, u32), Option<Wanted>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wanted {
@@ -39,7 +39,7 @@ struct Planned {
 fn plan(rows: &[&TensorArg], dim: usize, sums: Option<Wanted>, chip: &Chip) -> Result<Planned, ArgumentError> {
     let bytes = |most: fn(usize, usize) -> usize| rows.iter().map(|t| t.dtype.bytes()).reduce(most).unwrap_or(1);
     let (vector, narrowest, widest) = (vector(rows), bytes(usize::min), bytes(usize::max));
-    let key = (dim, vector, [narrowest, widest], chip.name, sums);
+    let key = (dim, vector, [narrowest, widest], (chip.name, chip.multiprocessors), sums);
     if let Some(plan) = PLANS.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
         return Ok(plan.clone());
     }
