@@ -177,6 +177,15 @@ fn sums_over_many_rows() {
     check(&Case { layer: false, dtypes: [DType::BF16; 3], rows: 240, heads: 1, dim: 9000, per_head: false });
 }
 
+/// More short rows than warps: each goes over several, of every head, with the vectors that it keeps.
+#[test]
+fn warps_over_many_rows() {
+    for (layer, rows, heads, dim) in [(true, 13_001, 1, 136), (false, 2500, 3, 152), (true, 7001, 1, 260)] {
+        let dtypes = [if dim == 260 { DType::F32 } else { DType::BF16 }; 3];
+        check(&Case { layer, dtypes, rows, heads, dim, per_head: heads > 1 });
+    }
+}
+
 #[test]
 fn each_operand_has_its_own_dtype() {
     for layer in [false, true] {
@@ -207,9 +216,10 @@ fn heads_with_weights_of_their_own_and_with_one_for_all() {
 /// go past the level-one cache; in whole tiles and not.
 #[test]
 fn weight_and_bias_alone() {
-    let lengths = [512, 1024, 1000, 2048, 5120, 6000, 8192, 8184, 16_384, 24_576, 65_544, 131_072, 262_152, 524_288];
+    let lengths =
+        [144, 512, 264, 1024, 1000, 2048, 5120, 6000, 8192, 8184, 16_384, 24_576, 65_544, 131_072, 262_152, 524_288];
     let narrow = lengths.into_iter().enumerate().map(|(i, dim)| ([DType::BF16, DType::F16][i % 2], dim));
-    let wide = [4096, 16_384, 32_768, 50_004, 131_080, 262_144, 400_000].map(|dim| (DType::F32, dim));
+    let wide = [200, 4096, 12_296, 16_384, 32_768, 50_004, 131_080, 262_144, 400_000].map(|dim| (DType::F32, dim));
     for (dtype, dim) in narrow.chain(wide) {
         let rows = if dim > 10_000 { 2 } else { 5 };
         let mut random = fresh();

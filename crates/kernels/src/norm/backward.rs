@@ -5,7 +5,9 @@ use super::forward::statistic;
 use super::{Kind, view};
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, choose};
-use crate::rows::{Chunk, Leaving, PORTABLE, Room, RowPlan, Rows, Staging, Sum2, Summing, Walk, Ways, launch, vector};
+use crate::rows::{
+    BLOCK, Chunk, Leaving, Narrow, PORTABLE, Room, RowPlan, Rows, Staging, Sum2, Summing, Walk, Ways, launch, vector,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use warpsmith_dsl::ArgumentError;
@@ -275,10 +277,11 @@ const ROOM: Room = Room {
     tensors: 2,
     threads: 512,
     inputs: 2,
+    block: BLOCK,
     accesses: [2, 4],
     held: 16 << 10,
     held_wide: PORTABLE,
-    staging: Staging { threads: 256, blocks: 1, part: 32 << 10, most: 256, long_slices: 1 },
+    staging: Staging { threads: 256, blocks: 1, part: 32 << 10, most: 256, long_slices: 1, narrow: Narrow::USUAL },
     cluster: 256,
     once: false,
 };

@@ -1,7 +1,8 @@
 //! How rows that are normalised are read.
 
 use crate::gate::{Implementation, Operator, Refusal};
-use crate::rows::{EVEN, Form, PORTABLE, Room, RowPlan, Staging, form};
+use crate::rows::{BLOCK, EVEN, Form, Narrow, PORTABLE, Room, RowPlan, Staging, form};
+use std::ops::RangeInclusive;
 use warpsmith_dsl::TensorArg;
 use warpsmith_types::Chip;
 
@@ -28,6 +29,20 @@ impl Operator for Ways {
     type Arguments<'a> = Call<'a>;
     type Plan = RowPlan;
     const SPECIALISED: &'static [Implementation<Ways>] = &[
+        Implementation {
+            name: "warps",
+            what: "warps go over short rows that come ahead into shared memory, and keep what goes with each in registers",
+            supports: |call, chip| {
+                let (dim, most) = (call.dim(), call.longest_kept());
+                if !call.weight {
+                    return Err(Refusal::Weight);
+                }
+                if dim > most {
+                    return Err(Refusal::RowLength { argument: "x", most, got: dim });
+                }
+                call.by(Form::Warps, chip)
+            },
+        },
         Implementation {
             name: "registers",
             what: "a block reads its rows once and holds them in registers",
@@ -78,10 +93,14 @@ const RINGED: usize = 131_072;
 const STAGED: usize = 131_072;
 /// Bytes of an element of what goes with every row, with which it takes longer to come than the row.
 const HEAVY: usize = 8;
+/// The longest row whose vectors a warp keeps.
+const SHORT: usize = 512;
 /// The longest row that a warp stages.
 const WARP: usize = 1024;
 /// The longest row of no power of two that is not staged by several blocks, which cost a few rows more than many gain.
 const ALONE: usize = 8192;
+/// Rows that two blocks stage rather than four, each with an eighth more than its threads have accesses for.
+const FEWER: RangeInclusive<usize> = 65_537..=71_680;
 /// Threads of a block that holds such, by accesses of 8 elements.
 const FEW: usize = 128;
 
@@ -96,6 +115,11 @@ impl Call<'_> {
         self.vectors >= HEAVY && self.inputs == 1
     }
 
+    /// The longest row with which warps keep what goes with each: they do better than blocks whose rows each ask for it.
+    fn longest_kept(&self) -> usize {
+        if self.is_heavy() { SHORT } else { SHORT / 2 }
+    }
+
     /// Whether rows are those of a plain body, no longer than that, and of no power of two elements.
     fn is_uneven(&self) -> bool {
         self.plain && self.dim() <= ALONE && !self.dim().is_power_of_two()
@@ -107,10 +131,13 @@ impl Call<'_> {
             tensors: 1,
             threads: if self.plain { 1024 } else { 512 },
             inputs: self.inputs,
+            block: BLOCK,
             // Few threads with more accesses: what goes with every row then comes from level one.
             accesses: match whole {
                 _ if self.is_heavy() => [2, 8],
                 true if self.is_uneven() => [2, dim / (FEW * 8)],
+                // One of each input.
+                _ if self.inputs > 1 && dim <= SHORT && self.rows.iter().all(|x| x.dtype.bytes() == 2) => [1, 4],
                 _ => [2, 4],
             },
             held: match whole {
@@ -118,7 +145,7 @@ impl Call<'_> {
                 false if !dim.is_multiple_of(EVEN / 8) => 12 << 10,
                 _ => 16 << 10,
             },
-            held_wide: if self.is_heavy() { 96 << 10 } else { PORTABLE },
+            held_wide: if self.is_heavy() { 48 << 10 } else { PORTABLE },
             staging: self.staging(),
             cluster: match self.inputs {
                 _ if self.plain => 1024,
@@ -134,8 +161,9 @@ impl Call<'_> {
         let (dim, much) = (self.dim(), self.vectors >= HEAVY);
         if self.is_heavy() {
             let threads = if dim <= WARP { 32 } else { 64 };
-            return Staging { threads, blocks: 1, part: 64 << 10, most: 256, long_slices: 4 };
+            return Staging { threads, blocks: 1, part: 64 << 10, most: 256, long_slices: 4, narrow: Narrow::USUAL };
         }
+        let few = self.plain && FEWER.contains(&dim);
         Staging {
             threads: match self.inputs {
                 1 => 128,
@@ -143,16 +171,22 @@ impl Call<'_> {
                 _ => 192,
             },
             blocks: if self.is_uneven() { 1 } else { 2 },
-            part: 32 << 10,
+            part: if few { 64 << 10 } else { 32 << 10 },
             most: match self.inputs {
                 1 if self.is_uneven() => 32,
+                1 if few => 160,
                 1 if self.light && dim.is_multiple_of(EVEN) => 256,
                 1 if dim > RINGED => 256,
                 1 => 128,
                 _ if much => 128,
                 _ => 192,
             },
-            long_slices: if dim > RINGED { 4 } else { 1 },
+            long_slices: match dim {
+                _ if few => 2,
+                _ if dim > RINGED => 4,
+                _ => 1,
+            },
+            narrow: Narrow::USUAL,
         }
     }
 }

@@ -98,6 +98,8 @@ pub(crate) enum Form {
     Staged,
     /// Once, by blocks that go over many rows and keep what goes with each.
     Ring,
+    /// The same by warps, each of them or a half over short rows of its own.
+    Warps,
     /// Once, and held by the blocks of a cluster.
     Cluster,
     /// Twice.
@@ -113,6 +115,8 @@ pub(crate) struct Room {
     pub(crate) threads: usize,
     /// Tensors that come by rows.
     pub(crate) inputs: usize,
+    /// Threads of a block that rows share.
+    pub(crate) block: usize,
     /// Accesses of a thread: of rows shorter than 8 KiB, and of others.
     pub(crate) accesses: [usize; 2],
     /// The longest row of 16-bit floats, in bytes, that a block rather holds than stages.
@@ -138,20 +142,21 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
     let long = (room.held_wide + 1..=2 * PORTABLE).contains(&(dim * widest));
     let long = long && (dim * widest <= PORTABLE || chip.largest_cluster > chip.cluster);
     let stages = widest == 2 || (long && room.inputs == 1);
+    let held = if widest == 2 { room.held } else { room.held_wide };
     let longest = |blocks: usize| blocks * threads.min(1024) * most_values(threads) / tensors.max(1);
     let (plan, most) = match form {
-        Form::Block if widest == 2 && dim * widest > room.held => return Err(too_long(room.held / widest)),
+        Form::Block if dim * widest > held => return Err(too_long(held / widest)),
         Form::Block => {
             let few = room.accesses[usize::from(dim * widest >= LONG)];
             // Narrow accesses are to bring as much, as far as registers go.
             let few = (few * ACCESS_BYTES / (vector * widest)).min(few.max(NARROW));
-            (RowPlan::in_block_of(dim, vector, tensors, few), longest(1))
+            (RowPlan::in_block_of(dim, vector, tensors, few).and_then(|p| p.shared_by(room.block)), longest(1))
         }
         Form::Staged if !stages => {
             let bytes = narrowest * vector;
             return Err(Refusal::Accesses { argument: "x", expected: "16-bit floats", bytes });
         }
-        Form::Ring if vector * narrowest < 4 => {
+        Form::Ring | Form::Warps if vector * narrowest < 4 => {
             let bytes = narrowest * vector;
             return Err(Refusal::Accesses { argument: "x", expected: "at least 4 bytes", bytes });
         }
@@ -190,6 +195,14 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
             let larger = (vector > 1).then_some(chip.largest_cluster);
             let plan = [chip.cluster].into_iter().chain(larger).flat_map(all).find_map(made);
             (plan, chip.shared_per_block as usize * chip.largest_cluster as usize / bytes / 2)
+        }
+        Form::Warps => {
+            let threads = dim.div_ceil(vector * 2).next_power_of_two();
+            let bytes = room.inputs * widest;
+            let resident = if threads < 32 { 4 } else { 6 };
+            let ring = Ringed { threads, cluster: 1, bytes, holds: true, keeps: true, resident, stages: 8 };
+            let plan = RowPlan::ringed(dim, vector, tensors, ring, chip);
+            (plan.filter(|_| (16..=32).contains(&threads)), 64 * vector)
         }
         Form::Cluster if chip.cluster < 2 => {
             return Err(Refusal::Target { needed: Target::SM_90A, got: chip.target });

@@ -15,12 +15,13 @@ mod ways;
 
 pub use check::vector;
 pub use plan::{LONGEST_ROW, RowPlan};
-pub use staging::{RingPlan, Ringed, Staging};
+pub use staging::{Narrow, RingPlan, Ringed, Staging};
 pub use summing::Summing;
 
 pub(crate) use check::{EVEN, Form, PORTABLE, Room, check, check_dtype, check_vector, form};
 pub(crate) use launch::launch;
 pub(crate) use leaving::Leaving;
+pub(crate) use plan::BLOCK;
 pub(crate) use reduce::{MaxSum, MaxSumDot, Sum1, Sum2};
 pub(crate) use walk::{Chunk, Rows, Walk, scalar};
 pub(crate) use ways::Ways;

@@ -17,7 +17,8 @@ pub const LONGEST_ROW: usize = 49_152;
 /// - a thread has two of them at once, both issued before the first is used: with few registers a thread, many threads
 ///   fit a multiprocessor, and other rows load while one waits at its barrier;
 /// - beyond 512 threads a row, more accesses a thread are better than more threads, up to eight;
-/// - short rows share a block of 128 threads, and rows that a warp holds need no shared memory and no barrier;
+/// - short rows share a block of 128 threads, or of 256 that do little with them, and rows that a warp holds need no shared memory and no barrier;
+/// - of short rows with a weight, warps go over many through rings, and keep it in registers;
 /// - where more than a ninth of those threads would have nothing to do, a thread has up to three accesses more instead; narrow
 ///   accesses are more, so that as many bytes are under way;
 /// - longer rows of 16-bit floats are staged: copied into shared memory, 16 or 32 KiB to a block of a cluster, and read there
@@ -57,7 +58,7 @@ pub struct RowPlan {
 }
 
 /// Threads in a block of short rows.
-pub(super) const BLOCK: usize = 128;
+pub(crate) const BLOCK: usize = 128;
 /// Accesses of a thread, where a kernel asks for no others.
 const FEW: usize = 2;
 /// Threads of a row that do with so few.
@@ -140,6 +141,18 @@ impl RowPlan {
         let vectors = dim.div_ceil(vector).div_ceil(threads);
         let fits = vectors * vector * tensors <= most_values(threads);
         RowPlan::made(dim, vector, threads, vectors, 1, true, tensors).filter(|_| fits)
+    }
+
+    /// The same plan for blocks of so many threads, a power of two, where rows that one block holds share them.
+    pub(super) fn shared_by(self, threads: usize) -> Option<RowPlan> {
+        let RowGroup { rows, threads_per_row } = self.group;
+        let more = threads / (rows * threads_per_row);
+        if rows == 1 || more < 2 {
+            return Some(self);
+        }
+        let (rows, vector) = (rows * more, self.tv.vector());
+        let tv = Tv::rows(rows, threads_per_row, vector, self.tv.values() / vector).ok()?;
+        Some(RowPlan { group: RowGroup { rows, threads_per_row }, tv, ..self })
     }
 
     /// For rows of which the fewest blocks of about so many `threads` hold `tensors` at once, or larger clusters of other

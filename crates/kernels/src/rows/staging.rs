@@ -46,11 +46,27 @@ pub(super) const STAGED: usize = 32 << 10;
 /// Bytes that a thread of such a block has at most, where its body does with few registers.
 const MOST_STAGED: usize = 256;
 
-/// Accesses of a thread at most, where they are narrow, of one input and of more.
-const MOST_VECTORS: [usize; 2] = [40, 28];
+/// Accesses of a thread at most, where it has more than one input.
+const MOST_VECTORS: usize = 28;
 
-/// Accesses of a slice, where they are narrow.
-const SLICE: usize = 10;
+/// How rows are staged that threads read element by element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Narrow {
+    /// The longest row, in bytes, that no cluster larger than others stages.
+    pub longest: usize,
+    /// Accesses of a thread at most, where it has one input.
+    pub most: usize,
+    /// Accesses of a slice.
+    pub slice: usize,
+}
+
+impl Narrow {
+    /// What suits most bodies.
+    pub const USUAL: Narrow = Narrow { longest: 2 * PORTABLE, most: 40, slice: 10 };
+}
+
+/// Registers of a thread that reads its part of a row in slices.
+const SLICED: usize = 80;
 
 /// Accesses to a block of 512 threads with eight each.
 const MANY: usize = 4096;
@@ -87,6 +103,8 @@ pub struct Staging {
     pub most: usize,
     /// Slices of a thread's part where it has 8 accesses or more, as far as they divide it: a power of two.
     pub long_slices: usize,
+    /// Rows that threads read element by element.
+    pub narrow: Narrow,
 }
 
 impl RowPlan {
@@ -160,7 +178,7 @@ impl RowPlan {
         let (row, part) = (dim * bytes, if vector == 1 { STAGED } else { by.part });
         // Much more than that to each of a cluster's blocks is worse than fewer clusters at once.
         let too_much = match vector {
-            1 => row > 2 * PORTABLE,
+            1 => row > by.narrow.longest,
             _ => row > (2 * part * chip.cluster as usize).min(PORTABLE),
         };
         // A little more is better than half as much.
@@ -185,18 +203,19 @@ impl RowPlan {
         let runs = dim.div_ceil(vector).div_ceil(cluster);
         // Blocks of 1024 threads have too few.
         let most = if wide && runs <= MANY { most.min(MOST_STAGED / 2) } else { most };
-        let most_vectors = (most / (vector * bytes)).clamp(1, MOST_VECTORS[usize::from(bytes > 2)]);
+        let most_vectors = (most / (vector * bytes)).clamp(1, if bytes > 2 { MOST_VECTORS } else { by.narrow.most });
         let least = threads.min(BLOCK);
         let each = |threads: &usize| runs.div_ceil(*threads);
         let mut all = (threads..=chip.threads_per_block as usize).step_by(32).filter(|t| each(t) <= most_vectors);
-        // So many that slices are alike, if few have nothing to do.
+        // So many that slices are alike, if few have nothing to do and two blocks have registers enough.
         let alike = |t: &usize| each(t).is_multiple_of(long_slices) && each(t) * t * 8 <= runs * 9;
-        let threads = all.clone().find(|t| long_slices > 2 && alike(t)).or_else(|| all.next())?;
+        let two = |t: &usize| t * 2 * SLICED <= chip.registers_per_multiprocessor as usize;
+        let threads = all.clone().find(|t| long_slices > 2 && alike(t) && two(t)).or_else(|| all.next())?;
         // As few as do with as many accesses.
         let vectors = runs.div_ceil(threads);
         let even = dim == cluster * threads * vectors * vector;
         let slices = match vectors {
-            _ if vector == 1 => vectors.div_ceil(SLICE),
+            _ if vector == 1 => vectors.div_ceil(by.narrow.slice),
             // Few threads with a few accesses each: half of them at once, and more blocks.
             6 | 10 if part < STAGED || bytes > 2 => 2,
             16 if long_slices > 2 && threads <= BLOCK && cluster == 1 => 2,
@@ -243,13 +262,13 @@ impl Shape {
         let Shape { slices, vectors, threads, vector, cluster, tensors, one, wide, most, long_slices } = *self;
         let (many, alone) = (bytes > MOST_STAGED / 2, cluster == 1);
         let registers = match (slices, vectors, threads) {
-            _ if vector == 1 && one && cluster > 8 => 56,
+            _ if vector == 1 && one && cluster > 8 && slices > 3 => 56,
             _ if vector == 1 && one => 38,
             _ if vector == 1 => 80,
             (4, 4, ..=32) => 72,
             (4, 4, _) => 64,
             (2, 16, _) | (4, 16, ..=224) if long_slices == 4 => 96,
-            (4.., ..=16, _) => 80,
+            (4.., ..=16, _) => SLICED,
             // A lot goes with every row of such.
             _ if long_slices == 4 && vectors >= 8 => 40 + 18 * vectors / slices,
             (2.., 6, 225..) if !one => 80,
@@ -258,7 +277,8 @@ impl Shape {
             (2.., 6, ..=288) => 56,
             (2.., 6, _) => 44,
             (2, 16, _) => 128,
-            (2.., 10, _) => 48,
+            (2.., 10, _) if long_slices == 1 => 48,
+            (2.., 10, _) => 72,
             (2.., ..) => 64,
             (.., ..=128) => 96,
             (.., ..=224) if tensors == 1 && many => 104,

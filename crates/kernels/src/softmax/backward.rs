@@ -2,7 +2,7 @@
 
 use crate::act::{Act, TunedPlan, Tuner};
 use crate::gate::{self, Candidate, choose};
-use crate::rows::{Leaving, PORTABLE, Room, RowPlan, Rows, Staging, Sum1, Ways, check, launch};
+use crate::rows::{BLOCK, Leaving, Narrow, PORTABLE, Room, RowPlan, Rows, Staging, Sum1, Ways, check, launch};
 use warpsmith_dsl::ArgumentError;
 use warpsmith_dsl::prelude::*;
 use warpsmith_runtime::{Bound, Device, Kernels, LaunchError, LaunchOutcome, Plans, Stream};
@@ -65,10 +65,11 @@ const ROOM: Room = Room {
     tensors: 2,
     threads: 1024,
     inputs: 2,
+    block: BLOCK,
     accesses: [2, 4],
     held: 16 << 10,
     held_wide: PORTABLE,
-    staging: Staging { threads: 256, blocks: 1, part: 32 << 10, most: 256, long_slices: 1 },
+    staging: Staging { threads: 256, blocks: 1, part: 32 << 10, most: 256, long_slices: 1, narrow: Narrow::USUAL },
     cluster: 256,
     once: false,
 };

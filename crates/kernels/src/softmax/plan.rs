@@ -2,7 +2,7 @@
 
 use super::Softmax;
 use crate::gate::{Candidate, Implementation, Operator, Refusal, candidates, choose};
-use crate::rows::{Form, PORTABLE, Room, Staging, check, form};
+use crate::rows::{BLOCK, Form, Narrow, PORTABLE, Room, Staging, check, form, vector};
 use warpsmith_dsl::{ArgumentError, DType, TensorArg};
 use warpsmith_runtime::Plans;
 use warpsmith_types::Chip;
@@ -18,15 +18,19 @@ const LONG: usize = 32 << 10;
 /// The longest row that blocks of a cluster rather hold with more threads than with more to each.
 const FEWER: usize = 131_072;
 
+/// For longer rows that threads read element by element: larger clusters of few threads.
+const NARROW: Narrow = Narrow { longest: 448 << 10, most: 57, slice: 19 };
+
 /// What the body needs.
 const ROOM: Room = Room {
     tensors: 1,
     threads: 1024,
     inputs: 1,
+    block: BLOCK,
     accesses: [2, 3],
     held: 12 << 10,
     held_wide: 2 * PORTABLE,
-    staging: Staging { threads: 192, blocks: 1, part: 16 << 10, most: 96, long_slices: 1 },
+    staging: Staging { threads: 192, blocks: 1, part: 16 << 10, most: 96, long_slices: 1, narrow: Narrow::USUAL },
     cluster: 1024,
     once: false,
 };
@@ -81,7 +85,12 @@ impl Softmax {
         let few = x.dim(1) > HELD_AGAIN || x.dtype == DType::F32;
         let (held, accesses) = if few { (32 << 10, [2, 8]) } else { (ROOM.held, ROOM.accesses) };
         let cluster = if x.dim(1) > FEWER { 512 } else { ROOM.cluster };
-        let room = Room { accesses, held, cluster, staging: Staging { most, ..ROOM.staging }, ..ROOM };
+        let longer = x.dim(1) * x.dtype.bytes() > NARROW.longest && chip.largest_cluster > chip.cluster;
+        let (most, narrow) = match vector(&[x, y]) {
+            1 if longer => (NARROW.most * x.dtype.bytes(), NARROW),
+            _ => (most, Narrow::USUAL),
+        };
+        let room = Room { accesses, held, cluster, staging: Staging { most, narrow, ..ROOM.staging }, ..ROOM };
         let rows = form(way, &[x, y], room, chip)?;
         Ok(Softmax { input: x.dtype, output: y.dtype, dim: x.dim(1), rows })
     }

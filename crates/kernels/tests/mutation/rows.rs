@@ -6,7 +6,7 @@ use warpsmith::compare::encode;
 use warpsmith::cross_entropy::{self, Options};
 use warpsmith::norm::{self, Kind, Norm};
 use warpsmith::random::Random;
-use warpsmith::rows::{RingPlan, Ringed, RowPlan, Staging, Summing};
+use warpsmith::rows::{Narrow, RingPlan, Ringed, RowPlan, Staging, Summing};
 use warpsmith::{layer_norm, softmax};
 use warpsmith_dsl::{DType, TensorArg, Tv};
 use warpsmith_runtime::{Bound, Device, Jit, Tensor};
@@ -91,7 +91,7 @@ fn anywhere(dim: usize) -> Subject {
         let (x, first, _from) = written(device, "x", DType::BF16, [rows, dim]);
         let mut y = zeros(device, "y", DType::BF16, &[rows, dim]);
         let blocks = dim.div_ceil(2000);
-        let by = Staging { threads: 128, blocks, part: 32 << 10, most: 256, long_slices: 1 };
+        let by = Staging { threads: 128, blocks, part: 32 << 10, most: 256, long_slices: 1, narrow: Narrow::USUAL };
         let plan = RowPlan::staged(dim, 1, [2, 1], by, &Chip::H200).unwrap();
         let kernel = softmax::Softmax { rows: plan, ..softmax::plan(x.arg(), y.arg()).unwrap() };
         let bound = softmax::bind_plan(kernel, x.arg(), y.arg_mut(), device).unwrap();
@@ -119,7 +119,7 @@ pub fn layer_norms() -> Vec<Subject> {
             Ran::after(&[&first], &bound, device, ptx, &[&y, &sum, &rstd, &mean])
         })
     };
-    [(5, 20), (3, 128), (3, 500)].into_iter().map(of).collect()
+    [(5, 20), (3, 384), (3, 500)].into_iter().map(of).collect()
 }
 
 /// The kernels of a normalisation's gradients: those that sum the weight's on the way, and those that do it apart.
