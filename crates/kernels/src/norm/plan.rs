@@ -37,6 +37,11 @@ impl Operator for Ways {
                 if !call.weight {
                     return Err(Refusal::Weight);
                 }
+                // Beside rows of f32 a weight comes fast enough.
+                if call.is_wide() && !call.is_heavy() {
+                    let bytes = call.rows.iter().map(|x| x.dtype.bytes()).max().unwrap_or(4);
+                    return Err(Refusal::Accesses { argument: "x", expected: "16-bit floats", bytes });
+                }
                 if dim > most {
                     return Err(Refusal::RowLength { argument: "x", most, got: dim });
                 }
@@ -115,6 +120,11 @@ impl Call<'_> {
         self.vectors >= HEAVY && self.inputs == 1
     }
 
+    /// Whether some rows are of f32.
+    fn is_wide(&self) -> bool {
+        self.rows.iter().any(|x| x.dtype.bytes() > 2)
+    }
+
     /// The longest row with which warps keep what goes with each: they do better than blocks whose rows each ask for it.
     fn longest_kept(&self) -> usize {
         if self.is_heavy() { SHORT } else { SHORT / 2 }
@@ -137,7 +147,7 @@ impl Call<'_> {
                 _ if self.is_heavy() => [2, 8],
                 true if self.is_uneven() => [2, dim / (FEW * 8)],
                 // One of each input.
-                _ if self.inputs > 1 && dim <= SHORT && self.rows.iter().all(|x| x.dtype.bytes() == 2) => [1, 4],
+                _ if self.inputs > 1 && dim <= SHORT && !self.is_wide() => [1, 4],
                 _ => [2, 4],
             },
             held: match whole {
