@@ -36,7 +36,8 @@ fn the_first_that_takes_the_arguments_is_the_one_that_runs() {
 /// What every operator over rows says of rows of a length, by its name: the implementation that it takes.
 fn taken(dtype: DType, dim: usize, chip: &Chip) -> Vec<(&'static str, &'static str)> {
     fn first<P>(all: Vec<Candidate<P>>) -> &'static str {
-        let names: Vec<&str> = all.iter().map(|c| c.name).filter(|name| !["ring", "online"].contains(name)).collect();
+        let some = ["warps", "ring", "online"];
+        let names: Vec<&str> = all.iter().map(|c| c.name).filter(|name| !some.contains(name)).collect();
         assert_eq!(names, ["registers", "staged", "cluster", "twice"]);
         all.iter().find(|c| c.verdict.is_ok()).unwrap().name
     }
@@ -96,6 +97,34 @@ fn every_operator_holds_short_rows_shares_longer_ones_and_reads_the_longest_twic
                 assert_eq!(way, expected, "{operator} of {dim} on {}", chip.name);
             }
         }
+    }
+}
+
+#[test]
+fn warps_keep_what_goes_with_short_rows() {
+    let way = |dtype, dim, vectors: usize| {
+        let [x, mut y, w] = [&[3, dim][..], &[3, dim], &[dim]].map(|shape| tensor(256, dtype, shape));
+        let f32s = tensor(256, DType::F32, &[dim]);
+        let [weight, bias] = match vectors {
+            0 => [None, None],
+            1 => [Some(&w), None],
+            _ => [Some(&f32s), Some(&f32s)],
+        };
+        let call = norm::Forward { weight, bias, ..norm::Forward::new(&x, &mut y, 0.5) };
+        let all = norm::candidates(Kind::Layer, &call, &Chip::H200).unwrap();
+        all.into_iter().find(|c| c.verdict.is_ok()).unwrap().name
+    };
+    for (dtype, dim, vectors, expected) in [
+        (DType::BF16, 128, 2, "registers"),
+        (DType::BF16, 256, 0, "registers"),
+        (DType::BF16, 256, 1, "warps"),
+        (DType::BF16, 264, 1, "registers"),
+        (DType::BF16, 512, 2, "warps"),
+        (DType::F32, 256, 1, "registers"),
+        (DType::F32, 256, 2, "warps"),
+        (DType::F32, 264, 2, "registers"),
+    ] {
+        assert_eq!(way(dtype, dim, vectors), expected, "{dtype}, {dim}, {vectors} vectors");
     }
 }
 
