@@ -98,7 +98,7 @@ def host(table, libraries, clock):
     weight = torch.randn(4096, device=clock.device)
     same = weight.to(x.dtype)
     taught, learned = x.clone().requires_grad_(), weight.clone().requires_grad_()
-    out = torch.empty_like(x)
+    out, three = torch.empty_like(x), x.view(2, 4, -1)
     calls = {}
     if clock.device == "cuda":
         # A kernel of one thread that ends at once, called through PyTorch: what a launch costs on this host.
@@ -113,10 +113,12 @@ def host(table, libraries, clock):
         calls["warpsmith rms_norm, autograd"] = lambda: norm(taught, learned)
         calls["warpsmith softmax, out given"] = lambda: native.softmax_fwd(x, out)
         calls["warpsmith softmax"] = lambda: softmax(x)
+        calls["warpsmith rms_norm of (2, 4, 4096)"] = lambda: norm(three, weight)
         calls["warpsmith softmax, torch.ops"] = lambda: ops.softmax(x)
     if libraries.quack_norm:
         forward, norm_of = libraries.quack_norm.rmsnorm_fwd, libraries.quack_norm.rmsnorm
         calls["quack rms_norm"] = lambda: forward(x, weight, eps=1e-6)
+        calls["quack rms_norm of (2, 4, 4096)"] = lambda: norm_of(three, weight, eps=1e-6)
         calls["quack rms_norm, autograd"] = lambda: norm_of(taught, learned, eps=1e-6)
         calls["quack softmax"] = lambda: libraries.quack_softmax.softmax_fwd(x)
     if libraries.torch:

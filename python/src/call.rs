@@ -34,6 +34,9 @@ pub(crate) trait Operator<const T: usize> {
         0
     }
 
+    /// Makes of tensors as they came what its kernels take: of any rank, rows.
+    fn collapse(&self, _tensors: Tensors<'_, T>) {}
+
     /// Queues its kernels.
     fn launch(&self, tensors: Tensors<'_, T>, stream: &Stream) -> Result<LaunchOutcome, LaunchError>;
 
@@ -79,7 +82,10 @@ pub(crate) fn run<const T: usize, O: Operator<T> + Sync>(
     args.resize_with(T.max(args.len()), || TensorArg::new(0, Place::Host.id(), DType::F32, &[]));
     let mut call = Read { args, given: [false; T], place: Place::Host, source: Source::Own, keep: vec![], wait: false };
     let parameters = &O::PARAMETERS;
-    let done = call.read(py, objects, stream, parameters).and_then(|()| call.dispatch(py, operator, stream, device));
+    let done = call.read(py, objects, stream, parameters).and_then(|()| {
+        operator.collapse(call.tensors());
+        call.dispatch(py, operator, stream, device)
+    });
     SCRATCH.set(call.args);
     done.map_err(|e| {
         let tensors = parameters.iter().map(|p| (p.in_kernel, p.name));

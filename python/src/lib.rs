@@ -7,6 +7,7 @@
 //! | `exchange`, `dlpack`, `export` | DLPack: its C exchange API, its structures, and our own tensors for others |
 //! | `place`, `stream` | devices by where memory is, and other libraries' streams |
 //! | `call` | a call: which of card, emulator and reference it runs on |
+//! | `rows` | tensors of any rank as rows |
 //! | `stage` | tensors of the host, copied to a device that is asked for |
 //! | `host` | the host's memory, for the reference |
 //! | `operators` | what there is to call |
@@ -28,6 +29,7 @@ mod operand;
 mod operators;
 mod parameter;
 mod place;
+mod rows;
 mod stage;
 mod stream;
 mod tensor;

@@ -92,6 +92,16 @@ def test_any_rank(random, device):
     compare(warpsmith.rms_norm(x[0, 0, 0, 0], device=device), f64(y)[0, 0, 0, 0], "f32")
 
 
+def test_three_dimensions_however_they_lie(random, device):
+    x, weight = random("f32", 4, 6, 24), random("f32", 24)
+    expected = warpsmith.rms_norm(x, weight, device=device)
+    assert np.array_equal(expected.reshape(24, 24), warpsmith.rms_norm(x.reshape(24, 24), weight, device=device))
+    for part in (slice(None), (slice(None), slice(None, None, 2)), slice(None, None, 2), (slice(None), slice(0, 1))):
+        assert np.array_equal(warpsmith.rms_norm(x[part], weight, device=device), expected[part])
+    turned = warpsmith.rms_norm(x.transpose(1, 0, 2), weight, device=device)
+    assert np.array_equal(turned, expected.transpose(1, 0, 2))
+
+
 def test_no_rows(device):
     assert warpsmith.rms_norm(np.ones((0, 8), np.float32), device=device).shape == (0, 8)
 

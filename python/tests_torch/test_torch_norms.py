@@ -5,7 +5,7 @@ import torch
 
 import torch_references as references
 import warpsmith
-from warpsmith.torch import RMSNorm, layer_norm, rms_norm
+from warpsmith.torch import RMSNorm, layer_norm, rms_norm, softmax
 
 OURS = {"rms": rms_norm, "layer": layer_norm}
 THEIRS = {"rms": references.rms_norm, "layer": references.layer_norm}
@@ -100,6 +100,28 @@ def test_strides(name, device):
     references.same_gradients((x, w), (x64, w64), scale=4)
 
 
+@pytest.mark.parametrize("shape", [(64,), (2, 3, 64), (1, 3, 64), (2, 1, 3, 64), (0, 3, 64), (3, 0, 2, 64)])
+def test_any_rank(shape, device):
+    x, residual = torch.randn(shape, device=device), torch.randn(shape, device=device)
+    weight, bias = torch.randn(64, device=device), torch.randn(64, device=device)
+    calls = {
+        "rms_norm": lambda x, _: rms_norm(x, weight),
+        "its operator": lambda x, _: torch.ops.warpsmith.rms_norm(x, weight),
+        "layer_norm": lambda x, _: layer_norm(x, weight, bias),
+        "softmax": lambda x, _: softmax(x),
+        "softmax's operator": lambda x, _: torch.ops.warpsmith.softmax(x),
+        "residual": lambda x, r: rms_norm(x, weight, residual=r),
+        "sum": lambda x, r: layer_norm(x, weight, residual=r, prenorm=True)[1],
+    }
+    for name, call in calls.items():
+        y, rows = call(x, residual), call(x.reshape(-1, 64), residual.reshape(-1, 64))
+        assert y.shape == shape and torch.equal(y.reshape(-1, 64), rows), name
+        if len(shape) > 2:
+            # The first two the other way round lie as no rows do.
+            y = call(x.transpose(0, 1).contiguous().transpose(0, 1), residual)
+            assert torch.equal(y.reshape(-1, 64), rows), name
+
+
 def test_only_what_needs_a_gradient_gets_one(device):
     x, weight = torch.randn(4, 64, device=device), torch.randn(64, device=device, requires_grad=True)
     rms_norm(x, weight).sum().backward()
@@ -133,6 +155,10 @@ def test_bad_arguments(device):
     x, weight = torch.randn(4, 64, device=device), torch.randn(65, device=device)
     with pytest.raises(warpsmith.ArgumentError, match="weight"):
         rms_norm(x, weight)
+    with pytest.raises(warpsmith.ArgumentError, match=r"residual.*\(2, 3, 64\).*\(3, 2, 64\)"):
+        rms_norm(torch.randn(2, 3, 64, device=device), residual=torch.randn(3, 2, 64, device=device))
+    with pytest.raises(warpsmith.ArgumentError, match="`x`"):
+        rms_norm(torch.tensor(1.0, device=device))
     with pytest.raises(ValueError, match="prenorm"):
         rms_norm(x, prenorm=True)
     with pytest.raises(ValueError, match="dtype|f64"):

@@ -6,6 +6,7 @@ Tensors may have any number of dimensions before the last; where a norm's weight
 import torch
 
 from . import _native
+from .errors import ArgumentError
 
 if hasattr(torch.Tensor, "__dlpack_c_exchange_api__") or hasattr(torch.Tensor, "__c_dlpack_exchange_api__"):
     _rms_norm_fwd, _softmax_fwd = _native.rms_norm_fwd, _native.softmax_fwd
@@ -56,7 +57,7 @@ _empty_like = torch.empty_like
 
 
 def rms_norm_rows(x, weight, eps, weight_offset, constant=False):
-    """RMS norm of dense rows (rows, dim) with one weight or none, nothing else: the host's time is most of what it costs."""
+    """RMS norm of dense (…, dim) with one weight or none, nothing else: the host's time is most of what it costs."""
     out = _empty_like(x)
     if constant:
         _native.rms_norm_fwd(x, weight, None, None, out, None, None, eps, weight_offset, stream(x), None, True)
@@ -66,7 +67,7 @@ def rms_norm_rows(x, weight, eps, weight_offset, constant=False):
 
 
 def softmax_rows(x):
-    """Softmax of dense rows (rows, dim), as quickly."""
+    """Softmax of dense (…, dim), as quickly."""
     out = _empty_like(x)
     _softmax_fwd(x, out)
     return out
@@ -93,9 +94,14 @@ def norm_forward(
     """
     heads = _per_head(weight, bias)
     shape = x.shape
-    x = _flat(x, heads)
-    if residual is not None:
-        residual = _flat(residual, heads)
+    if residual is not None and residual.shape != shape:
+        error = ArgumentError(f"`residual`: expected shape {tuple(shape)}, as `x`, got {tuple(residual.shape)}")
+        error.argument = "residual"
+        raise error
+    # The extension takes what is dense as rows itself.
+    if heads or not x.is_contiguous() or not (residual is None or residual.is_contiguous()):
+        x = _flat(x, heads)
+        residual = None if residual is None else _flat(residual, heads)
     out = _like(x, out_dtype)
     residual_out = _like(x, residual_dtype) if keep_residual else None
     rstd = torch.empty(x.shape[:-1], dtype=torch.float32, device=x.device) if statistics else None
@@ -145,7 +151,7 @@ def norm_backward(
 
 def softmax_forward(x):
     """Softmax over the last dimension."""
-    if x.dim() == 2 and x.is_contiguous():
+    if x.is_contiguous():
         return softmax_rows(x)
     rows = _flat(x, False)
     out = _like(rows)

@@ -36,7 +36,7 @@ def is_unwatched(x):
 
 
 def is_rows_alone(x, weight=None):
-    """Whether these are plain, x dense rows, the weight one for all of them, and no gradient is wanted.
+    """Whether these are plain, x dense, the weight one for all rows, and no gradient is wanted.
 
     What most calls are: asked in one expression, as each function called costs as much as what it asks.
     """
@@ -44,7 +44,6 @@ def is_rows_alone(x, weight=None):
         type(x) in _PLAIN
         and (weight is None or (type(weight) in _PLAIN and weight.dim() == 1))
         and not ((x.requires_grad or (weight is not None and weight.requires_grad)) and _grad())
-        and x.dim() == 2
         and x.is_contiguous()
         and not (x.is_neg() or (weight is not None and weight.is_neg()))
         and not _dispatch_modes()
@@ -264,7 +263,7 @@ _norm_operators("layer", "layer_norm", "layer_norm_residual", 1e-5)
 
 
 def _rms_norm(x, weight=None, eps=1e-6):
-    if x.dim() == 2 and x.is_contiguous() and (weight is None or weight.dim() == 1):
+    if x.is_contiguous() and (weight is None or weight.dim() == 1):
         return _rms_norm_rows(x, weight, eps, 0.0)
     return _launch.norm_forward("rms", x, weight, None, None, eps, 0.0, None, None, False, False)[0]
 

@@ -111,10 +111,11 @@ def rms_norm_fwd(
 ) -> None:
     """With h = x + residual: `out = h / √(mean h² + eps) · (weight + weight_offset) + bias`, over the last dimension.
 
-    x, residual, out, residual_out: (rows, dim) or (rows, heads, dim). weight, bias: (dim), or (heads, dim). rstd: (rows) or
-    (rows, heads), f32; gets 1/√(…). `residual_out` gets h before it is rounded, and may be `residual` or `x`; `out` may be
-    `x`. Dtypes bf16, f16, f32, each tensor its own; rows dense, any distance apart. `constant` promises
-    that nothing queued before still writes weight or bias: the launch may then begin while the one before it ends.
+    x, residual, out, residual_out: (rows, dim) or (rows, heads, dim); or (…, dim), where the others lie as one would. weight,
+    bias: (dim), or (heads, dim). rstd: as x without dim, f32; gets 1/√(…). `residual_out` gets h before it is rounded, and may
+    be `residual` or `x`; `out` may be `x`. Dtypes bf16, f16, f32, each tensor its own; rows dense, any distance apart.
+    `constant` promises that nothing queued before still writes weight or bias: the launch may then begin while the one before
+    it ends.
     """
 
 def layer_norm_fwd(
@@ -164,7 +165,7 @@ def norm_workspace(x: AnyTensor) -> tuple[int, int, int, int]:
 def softmax_fwd(
     x: AnyTensor, out: AnyTensor, stream: Optional[int] = None, device: Optional[Device] = None
 ) -> None:
-    """Softmax over the last dimension of (rows, dim); `out` may be `x`."""
+    """Softmax over the last dimension of (…, dim), whose others lie as one would; `out` may be `x`."""
 
 def softmax_bwd(
     dy: AnyTensor, y: AnyTensor, dx: AnyTensor, stream: Optional[int] = None, device: Optional[Device] = None

@@ -8,6 +8,7 @@ use crate::host::HostTensor;
 use crate::operand::Operand;
 use crate::parameter::Parameter;
 use crate::place::Place;
+use crate::rows;
 use pyo3::prelude::*;
 use warpsmith::dsl::{ArgumentError, TensorArg};
 use warpsmith::kernels::norm::{self, Kind};
@@ -34,6 +35,13 @@ impl Operator<8> for Forward {
         Parameter::output("rstd").or_none(),
         Parameter::output("mean").or_none(),
     ];
+
+    fn collapse(&self, [x, weight, bias, residual, out, residual_out, rstd, mean]: Tensors<'_, 8>) {
+        if [weight, bias].iter().flatten().all(|vector| vector.shape.len() == 1) {
+            let mut all = [(x, 1), (residual, 1), (out, 1), (residual_out, 1), (rstd, 0), (mean, 0)];
+            rows::collapse(&mut all);
+        }
+    }
 
     fn variant(&self) -> u64 {
         let kind = u64::from(self.kind == Kind::Layer) << 1;

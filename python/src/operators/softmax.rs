@@ -4,6 +4,7 @@ use super::{on_host, row, some};
 use crate::call::{Operator, Tensors, run};
 use crate::function::function;
 use crate::parameter::Parameter;
+use crate::rows;
 use pyo3::prelude::*;
 use warpsmith::dsl::ArgumentError;
 use warpsmith::kernels::softmax::{self, reference};
@@ -13,6 +14,10 @@ struct Forward;
 
 impl Operator<2> for Forward {
     const PARAMETERS: [Parameter; 2] = [Parameter::input("x"), Parameter::output("out").in_kernel("y")];
+
+    fn collapse(&self, tensors: Tensors<'_, 2>) {
+        rows::collapse(&mut tensors.map(|t| (t, 1)));
+    }
 
     fn launch(&self, [x, out]: Tensors<'_, 2>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
         softmax::softmax(some("x", x)?, some("y", out)?, stream)
@@ -34,6 +39,10 @@ struct Backward;
 impl Operator<3> for Backward {
     const PARAMETERS: [Parameter; 3] = [Parameter::input("dy"), Parameter::input("y"), Parameter::output("dx")];
 
+    fn collapse(&self, tensors: Tensors<'_, 3>) {
+        rows::collapse(&mut tensors.map(|t| (t, 1)));
+    }
+
     fn launch(&self, [dy, y, dx]: Tensors<'_, 3>, stream: &Stream) -> Result<LaunchOutcome, LaunchError> {
         softmax::backward(some("dy", dy)?, some("y", y)?, some("dx", dx)?, stream)
     }
@@ -52,7 +61,7 @@ impl Operator<3> for Backward {
 }
 
 function! {
-    /// Softmax over the last dimension of (rows, dim); `out` may be `x`.
+    /// Softmax over the last dimension of (…, dim), whose others lie as one would; `out` may be `x`.
     fn softmax_fwd(x, out; stream = "None", device = "None")
     |py, a| run(py, &Forward, a.raw(0), a.handle(2)?, a.some(3))
 }
