@@ -119,7 +119,18 @@ def test_any_rank(shape, device):
         if len(shape) > 2:
             # The first two the other way round lie as no rows do.
             y = call(x.transpose(0, 1).contiguous().transpose(0, 1), residual)
-            assert torch.equal(y.reshape(-1, 64), rows), name
+            torch.testing.assert_close(y.reshape(-1, 64), rows, atol=1e-5, rtol=1e-5, msg=name)
+
+
+@pytest.mark.parametrize("function", [rms_norm, layer_norm])
+def test_heads_of_a_packed_projection_are_not_copied(function, device):
+    packed = torch.randn(2, 5, 6, 64, device=device)
+    x, weight = packed[..., 1:4, :], torch.randn(64, device=device)
+    with torch.profiler.profile() as profile:
+        y = function(x, weight)
+    assert not {"aten::clone", "aten::copy_"} & {event.name for event in profile.events()}
+    assert y.is_contiguous()
+    torch.testing.assert_close(y, function(x.contiguous(), weight), atol=1e-5, rtol=1e-5)
 
 
 def test_only_what_needs_a_gradient_gets_one(device):

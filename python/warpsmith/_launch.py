@@ -98,8 +98,9 @@ def norm_forward(
         error = ArgumentError(f"`residual`: expected shape {tuple(shape)}, as `x`, got {tuple(residual.shape)}")
         error.argument = "residual"
         raise error
-    # The extension takes what is dense as rows itself.
+    # The extension takes what is dense as rows itself, and heads with gaps between them, as of a packed projection, as they lie.
     if heads or not x.is_contiguous() or not (residual is None or residual.is_contiguous()):
+        heads = heads or x.dim() > 2
         x = _flat(x, heads)
         residual = None if residual is None else _flat(residual, heads)
     out = _like(x, out_dtype)
