@@ -104,7 +104,19 @@ fn set(arg: &mut TensorArg, name: &'static str, modes: impl Iterator<Item = (i64
         // Between elements that are not there, any will do.
         arg.strides.push(if extent == 1 { positive.max(1) } else { positive });
     }
+    if arg.shape.contains(&0) {
+        make_dense(arg);
+    }
     Ok(())
+}
+
+/// Strides of a dense tensor, whose last is 1 already or between no elements.
+fn make_dense(arg: &mut TensorArg) {
+    let mut stride = 1usize;
+    for (n, at) in arg.shape.iter().zip(&mut arg.strides).rev() {
+        *at = stride;
+        stride = stride.saturating_mul(*n.max(&1));
+    }
 }
 
 /// Fills in what a DLPack tensor says.
@@ -135,9 +147,7 @@ unsafe fn fill(tensor: &DlTensor, name: &'static str, arg: &mut TensorArg) -> Re
     let shape = unsafe { std::slice::from_raw_parts(tensor.shape, rank) };
     if tensor.strides.is_null() {
         set(arg, name, shape.iter().map(|n| (*n, 1)))?;
-        for i in (1..rank).rev() {
-            arg.strides[i - 1] = arg.strides[i] * arg.shape[i].max(1);
-        }
+        make_dense(arg);
     } else {
         // SAFETY: as above.
         let strides = unsafe { std::slice::from_raw_parts(tensor.strides, rank) };

@@ -152,6 +152,7 @@ def test_no_rows(device):
     assert y.shape == x.shape
     y.sum().backward()
     assert x.grad.shape == x.shape and bool((weight.grad == 0).all())
+    assert softmax(torch.empty(0, 1, device=device).expand(0, 64)).shape == (0, 64)
 
 
 def test_module(device):

@@ -132,22 +132,26 @@ def norm_backward(
     heads = any(like is not None and len(like[0]) == 2 for like in (weight_like, bias_like)) or (
         weight is not None and weight.dim() == 2
     )
-    x, dy = _flat(x, heads), _flat(dy, heads)
-    rows = x.shape[:-1]
-    rstd = rstd.reshape(rows)
-    mean = None if mean is None else mean.reshape(rows)
-    dresidual_out = None if dresidual_out is None else _flat(dresidual_out, heads)
+    given = [t for t in (x, dy, dresidual_out, rstd, mean) if t is not None]
+    if heads or rstd.dim() != x.dim() - 1 or not all([t.is_contiguous() for t in given]):
+        x, dy = _flat(x, heads), _flat(dy, heads)
+        rows = x.shape[:-1]
+        rstd = rstd.reshape(rows)
+        mean = None if mean is None else mean.reshape(rows)
+        dresidual_out = None if dresidual_out is None else _flat(dresidual_out, heads)
     dx = _like(x, dx_dtype)
     dresidual = None if dresidual_dtype is None else _like(x, dresidual_dtype)
     dweight = None if weight_like is None else torch.empty(weight_like[0], dtype=weight_like[1], device=x.device)
     dbias = None if bias_like is None else torch.empty(bias_like[0], dtype=bias_like[1], device=x.device)
     workspace = None
     if dweight is not None or dbias is not None:
-        workspace = torch.empty(_native.norm_workspace(x), dtype=torch.float32, device=x.device)
+        workspace = torch.empty(_native.norm_workspace(x, heads), dtype=torch.float32, device=x.device)
     _native.norm_bwd(
         kind, x, weight, dy, rstd, mean, dresidual_out, dx, dresidual, dweight, dbias, workspace, weight_offset, stream(x)
     )
-    return dx.view(shape), None if dresidual is None else dresidual.view(shape), dweight, dbias
+    if len(shape) != dx.dim():
+        dx, dresidual = dx.view(shape), None if dresidual is None else dresidual.view(shape)
+    return dx, dresidual, dweight, dbias
 
 
 def softmax_forward(x):

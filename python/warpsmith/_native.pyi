@@ -159,8 +159,9 @@ def norm_bwd(
     that `norm_workspace` says.
     """
 
-def norm_workspace(x: AnyTensor) -> tuple[int, int, int, int]:
-    """The shape of `workspace` for rows like `x`. It does not depend on how many rows there are."""
+def norm_workspace(x: AnyTensor, heads: bool = True) -> tuple[int, int, int, int]:
+    """The shape of `workspace` for rows like `x`, of (rows, heads, dim) unless `heads` says that all others than the last are of
+    rows. It does not depend on how many rows there are."""
 
 def softmax_fwd(
     x: AnyTensor, out: AnyTensor, stream: Optional[int] = None, device: Optional[Device] = None

@@ -158,6 +158,16 @@ impl Operator<11> for Backward {
         Parameter::output("workspace").or_none(),
     ];
 
+    fn collapse(&self, tensors: Tensors<'_, 11>) {
+        let [x, weight, dy, rstd, mean, dresidual_out, dx, dresidual, dweight, dbias, workspace] = tensors;
+        let one_for_all = [weight, dweight, dbias].iter().flatten().all(|vector| vector.shape.len() == 1);
+        // Which may be of heads, each with sums of its own.
+        if one_for_all && workspace.is_none_or(|w| w.shape.get(2) == Some(&1)) {
+            let mut all = [(x, 1), (dy, 1), (rstd, 0), (mean, 0), (dresidual_out, 1), (dx, 1), (dresidual, 1)];
+            rows::collapse(&mut all);
+        }
+    }
+
     fn variant(&self) -> u64 {
         u64::from(self.kind == Kind::Layer) << 1 | u64::from(self.weight_offset != 0.0)
     }
@@ -230,11 +240,20 @@ fn kind(name: &Bound<'_, PyAny>) -> Result<Kind, Failure> {
     }
 }
 
-/// The shape of `workspace` for rows like `x`. It does not depend on how many rows there are.
+/// The shape of `workspace` for rows like `x`, of (rows, heads, dim) unless `heads` says that all others than the last are of
+/// rows. It does not depend on how many rows there are.
 #[pyfunction]
-pub(crate) fn norm_workspace(py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<(usize, usize, usize, usize)> {
+#[pyo3(signature = (x, heads = true))]
+pub(crate) fn norm_workspace(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    heads: bool,
+) -> PyResult<(usize, usize, usize, usize)> {
     let mut arg = TensorArg::new(0, Place::Host.id(), DType::F32, &[]);
     Operand::read(x, "x", None, &mut arg).map_err(|e| e.raise(py, &[]))?;
+    if !heads {
+        rows::collapse(&mut [(Some(&mut arg), 1)]);
+    }
     if !matches!(arg.shape.len(), 2 | 3) {
         let (expected, modes) = (2, "rows, dim".into());
         let e = ArgumentError::Rank { name: "x", expected, modes, shape: arg.shape };
