@@ -104,10 +104,10 @@ const SHORT: usize = 512;
 const WARP: usize = 1024;
 /// The longest row of no power of two that is not staged by several blocks, which cost a few rows more than many gain.
 const ALONE: usize = 8192;
-/// Rows that two blocks stage rather than four, each with an eighth more than its threads have accesses for.
-const FEWER: RangeInclusive<usize> = 65_537..=71_680;
 /// Threads of a block that holds such, by accesses of 8 elements.
 const FEW: usize = 128;
+/// Rows that two blocks stage rather than four, whose threads would have little to do in the end.
+const FEWER: RangeInclusive<usize> = 65_537..=71_680;
 
 impl Call<'_> {
     fn dim(&self) -> usize {

@@ -196,13 +196,16 @@ pub(crate) fn form(form: Form, rows: &[&TensorArg], room: Room, chip: &Chip) -> 
             let plan = [chip.cluster].into_iter().chain(larger).flat_map(all).find_map(made);
             (plan, chip.shared_per_block as usize * chip.largest_cluster as usize / bytes / 2)
         }
+        Form::Warps if dim <= 16 * vector => {
+            return Err(Refusal::Short { argument: "x", least: 16 * vector + 1, got: dim });
+        }
         Form::Warps => {
             let threads = dim.div_ceil(vector * 2).next_power_of_two();
             let bytes = room.inputs * widest;
             let resident = if threads < 32 { 4 } else { 6 };
             let ring = Ringed { threads, cluster: 1, bytes, holds: true, keeps: true, resident, stages: 8 };
             let plan = RowPlan::ringed(dim, vector, tensors, ring, chip);
-            (plan.filter(|_| (16..=32).contains(&threads)), 64 * vector)
+            (plan.filter(|_| threads <= 32), 64 * vector)
         }
         Form::Cluster if chip.cluster < 2 => {
             return Err(Refusal::Target { needed: Target::SM_90A, got: chip.target });

@@ -17,7 +17,8 @@ pub const LONGEST_ROW: usize = 49_152;
 /// - a thread has two of them at once, both issued before the first is used: with few registers a thread, many threads
 ///   fit a multiprocessor, and other rows load while one waits at its barrier;
 /// - beyond 512 threads a row, more accesses a thread are better than more threads, up to eight;
-/// - short rows share a block of 128 threads, or of 256 that do little with them, and rows that a warp holds need no shared memory and no barrier;
+/// - short rows share a block of 128 threads, or of 256 that do little with them, and rows that a warp holds need no shared
+///   memory and no barrier;
 /// - of short rows with a weight, warps go over many through rings, and keep it in registers;
 /// - where more than a ninth of those threads would have nothing to do, a thread has up to three accesses more instead; narrow
 ///   accesses are more, so that as many bytes are under way;
