@@ -133,6 +133,12 @@ def test_heads_of_a_packed_projection_are_not_copied(function, device):
     torch.testing.assert_close(y, function(x.contiguous(), weight), atol=1e-5, rtol=1e-5)
 
 
+def test_more_rows_side_by_side_than_a_launch_has_heads(device):
+    x, weight = torch.randn(70_000, 2, 8, device=device), torch.randn(8, device=device)
+    y = rms_norm(x.transpose(0, 1), weight)
+    torch.testing.assert_close(y, rms_norm(x, weight).transpose(0, 1), atol=1e-5, rtol=1e-5)
+
+
 def test_only_what_needs_a_gradient_gets_one(device):
     x, weight = torch.randn(4, 64, device=device), torch.randn(64, device=device, requires_grad=True)
     rms_norm(x, weight).sum().backward()

@@ -53,6 +53,9 @@ def _per_head(weight, bias):
     return (weight is not None and weight.dim() == 2) or (bias is not None and bias.dim() == 2)
 
 
+# The longest dimension that is taken for heads where it may be rows: a launch has room for fewer heads than rows.
+_MOST_HEADS = 256
+
 _empty_like = torch.empty_like
 
 
@@ -100,7 +103,7 @@ def norm_forward(
         raise error
     # The extension takes what is dense as rows itself, and heads with gaps between them, as of a packed projection, as they lie.
     if heads or not x.is_contiguous() or not (residual is None or residual.is_contiguous()):
-        heads = heads or x.dim() > 2
+        heads = heads or (x.dim() > 2 and x.shape[-2] <= _MOST_HEADS)
         x = _flat(x, heads)
         residual = None if residual is None else _flat(residual, heads)
     out = _like(x, out_dtype)
