@@ -184,6 +184,45 @@ impl Frag<Stored> {
         single.into_iter().map(|h| T::from_handle(typed(h))).collect()
     }
 
+    /// The element of an index that is known at run time, in a fragment of its own; some element where the index is past the
+    /// last. Registers have no addresses: it is picked by as many selections as there are words, in a tree.
+    ///
+    /// ```
+    /// # use warpsmith_dsl::prelude::*;
+    /// # trace("example", || {
+    /// let x = Frag::of(&[F32::from(1.0), F32::from(2.0)]);
+    /// let mine: F32 = x.pick(lane_id() % 2).f32().numbers()[0];
+    /// # }).unwrap();
+    /// ```
+    #[track_caller]
+    pub fn pick(self, index: impl Into<U32>) -> Frag<Stored> {
+        let FragData { dtype, elements, mut words } = self.data();
+        let (index, at) = (index.into(), Location::caller());
+        if words.is_empty() {
+            mistake("there is nothing to pick in an empty fragment", &[], "load at least one element");
+            return Frag::new(FragData { dtype, elements: 1, words: vec![poison()] });
+        }
+        let one = |op: Op, args: &[Handle], ty: Type| with(|t| t.record(op, args, &[ty], at)[0]);
+        let held = elements / words.len();
+        let (ty, single) = (word(dtype, held).0, word(dtype, 1).0);
+        let mut bit = held;
+        while words.len() > 1 {
+            let odd = (index & bit).ne(0);
+            let pick = |pair: &[Handle]| match pair {
+                [even, other] => one(Op::Select, &[odd.h, *other, *even], ty),
+                _ => pair[0],
+            };
+            words = words.chunks(2).map(pick).collect();
+            bit *= 2;
+        }
+        if held > 1 {
+            let down = index % held * dtype.bits();
+            let shifted = one(Op::Binary(Binary::Shr), &[words[0], down.h], ty);
+            words[0] = one(Op::Convert, &[shifted], single);
+        }
+        Frag::new(FragData { dtype, elements: 1, words })
+    }
+
     /// Of elements.
     #[track_caller]
     pub fn of<T: Element>(elements: &[T]) -> Frag<Stored> {

@@ -12,12 +12,14 @@ extern crate warpsmith_kernels as warpsmith;
 use warpsmith_dsl::bulk::Bulk;
 use warpsmith_dsl::prelude::*;
 use warpsmith_dsl::value;
+use warpsmith_kernels::compare::encode;
+use warpsmith_kernels::random::Random;
 use warpsmith_runtime::{Bound, Buffer, Device, Jit, Stream, Tensor};
 
 /// Of different kinds, and all printed alike.
 type Error = Box<dyn std::error::Error>;
 
-const MIB: [usize; 6] = [16, 32, 64, 128, 256, 512];
+const MIB: [usize; 9] = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 const REPETITIONS: usize = 9;
 
 /// Reads a tile of rows a block.
@@ -25,6 +27,7 @@ const REPETITIONS: usize = 9;
 struct Read {
     by: By,
     mark: Option<Eviction>,
+    multiprocessors: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +36,8 @@ enum By {
     Loads { threads: usize, accesses: usize },
     /// One bulk copy of so many bytes, by a block of one warp.
     Bulk { bytes: usize },
+    /// Bulk copies of so many bytes, so many of them under way, by so many blocks of one warp a multiprocessor, that go over all.
+    Ring { bytes: usize, stages: usize, resident: usize },
 }
 
 #[derive(KernelArgs)]
@@ -47,7 +52,7 @@ impl By {
     fn bytes(self) -> usize {
         match self {
             By::Loads { threads, accesses } => threads * accesses * 16,
-            By::Bulk { bytes } => bytes,
+            By::Bulk { bytes } | By::Ring { bytes, .. } => bytes,
         }
     }
 }
@@ -60,7 +65,11 @@ impl Kernel for Read {
     }
 
     fn launch(&self, a: &ReadArgs<'_>) -> Launch {
-        Launch::grid(a.x.dim(0)).block(if let By::Loads { threads, .. } = self.by { threads } else { 32 })
+        match self.by {
+            By::Loads { threads, .. } => Launch::grid(a.x.dim(0)).block(threads),
+            By::Bulk { .. } => Launch::grid(a.x.dim(0)).block(32),
+            By::Ring { resident, .. } => Launch::grid(a.x.dim(0).min(resident * self.multiprocessors)).block(32),
+        }
     }
 
     fn body(&self, a: ReadParams) {
@@ -86,6 +95,31 @@ impl Kernel for Read {
                     barrier.at(0).arrive_expect(self.by.bytes());
                 });
                 barrier.at(0).wait(0);
+            }
+            By::Ring { stages, .. } => {
+                let memory = Shared::<value::F32>::aligned("tiles", stages * tile, 128);
+                let barriers = Mbarriers::new("come", stages);
+                barriers.init(1);
+                fence_barrier_init();
+                sync_threads();
+                let (first, step, tiles) = (block_idx().x, grid_size().x, value::U32::from(a.x.dim(0)));
+                let fetch = |turn: value::U32| {
+                    let (at, stage) = (first + turn * step, turn % stages);
+                    when(at.lt(tiles), || {
+                        let bulk = policy.map_or(Bulk::new(), |policy| Bulk::new().policy(policy));
+                        bulk.load(memory.at(stage * tile), a.x.at((at, 0)), tile, barriers.at(stage));
+                        barriers.at(stage).arrive_expect(self.by.bytes());
+                    });
+                };
+                when(thread_idx().x.eq(0), || {
+                    for turn in 0..stages {
+                        fetch(turn.into());
+                    }
+                    for turn in range(0, (tiles - first + step - 1) / step) {
+                        barriers.at(turn % stages).wait((turn / stages) % 2);
+                        fetch(turn + stages);
+                    }
+                });
             }
         }
     }
@@ -169,29 +203,42 @@ impl Bench<'_> {
     }
 }
 
-fn bound(device: &Device, read: Read, bytes: usize) -> Result<(Bound, Tensor, Tensor), Error> {
-    let tile = read.by.bytes();
-    let x = Tensor::new(device, "x", DType::F32, &[bytes / tile, tile / 4])?;
-    let mut y = Tensor::new(device, "y", DType::F32, &[1])?;
-    let bound = Jit::new(read).bind(&ReadArgs { x: x.arg(), y: y.arg_mut() }, device).expect("a kernel");
-    Ok((bound, x, y))
+/// Random numbers: what all lines hold alike might come by other rules.
+fn random(device: &Device, bytes: usize) -> Result<Tensor, Error> {
+    let x = Tensor::new(device, "x", DType::F32, &[1, bytes / 4])?;
+    let some = encode(DType::F32, &Random::new(1).normals(1 << 22, 1.0));
+    for at in (0..bytes).step_by(some.len()) {
+        x.buffer().upload_at(at, &some[..some.len().min(bytes - at)])?;
+    }
+    Ok(x)
+}
+
+fn bound(device: &Device, by: By, mark: Option<Eviction>, [x, y]: &mut [Tensor; 2]) -> Result<Bound, Error> {
+    let (tile, mut tiles) = (by.bytes() / 4, x.arg().clone());
+    (tiles.shape, tiles.strides) = (vec![tiles.shape[1] / tile, tile], vec![tile, 1]);
+    let read = Read { by, mark, multiprocessors: device.chip().multiprocessors as usize };
+    Ok(Jit::new(read).bind(&ReadArgs { x: &tiles, y: y.arg_mut() }, device)?)
 }
 
 fn table(device: &Device, mib: usize) -> Result<(), Error> {
     let flush = 4 * device.chip().l2 as usize;
-    let plain = Read { by: By::Loads { threads: 256, accesses: 4 }, mark: None };
-    let (reader, _x, _y) = bound(device, plain, flush)?;
+    let y = || Tensor::new(device, "y", DType::F32, &[1]);
+    let (mut other, mut tensors) = ([random(device, flush)?, y()?], [random(device, mib << 20)?, y()?]);
+    let reader = bound(device, By::Loads { threads: 256, accesses: 4 }, None, &mut other)?;
     let pauses = [200, 2000].map(|microseconds| Jit::new(Pause { microseconds }).bind(&(), device).expect("a kernel"));
     let (stream, flush) = (device.create_stream()?, device.allocate(flush, "cache flush")?);
     let bench = Bench { device, stream, flush, reader, pauses };
     println!("{mib} MiB, us; at 4.8 TB/s {:.1}", mib as f64 * 1.048_576 / 4.8);
-    let loads = [(64, 4), (128, 1), (128, 2), (128, 4), (128, 8), (256, 1), (256, 2), (256, 4), (512, 2)];
+    let loads =
+        [(64, 4), (128, 1), (128, 2), (128, 4), (128, 8), (256, 1), (256, 2), (256, 4), (256, 8), (512, 2), (512, 4)];
     let bulks = [2, 4, 8, 16, 32].map(|kib| By::Bulk { bytes: kib << 10 });
-    let ways = loads.map(|(threads, accesses)| By::Loads { threads, accesses }).into_iter().chain(bulks);
+    let rings = [(2, 16, 4), (4, 8, 6), (8, 8, 3), (8, 4, 4), (16, 4, 3), (16, 8, 1), (32, 4, 1), (32, 2, 3)];
+    let rings = rings.map(|(kib, stages, resident)| By::Ring { bytes: kib << 10, stages, resident });
+    let ways = loads.map(|(threads, accesses)| By::Loads { threads, accesses }).into_iter().chain(bulks).chain(rings);
     for by in ways {
         let mut line = format!("  {by:?}");
         for mark in [None, Some(Eviction::First), Some(Eviction::Last)] {
-            let (kernel, _x, _y) = bound(device, Read { by, mark }, mib << 20)?;
+            let kernel = bound(device, by, mark, &mut tensors)?;
             let mut all = vec![];
             for flush in [Flush::Write, Flush::Pause(0), Flush::Pause(1), Flush::Read] {
                 all.push(format!("{:.1}", bench.time(flush, &kernel)?));

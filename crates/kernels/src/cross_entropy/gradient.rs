@@ -26,7 +26,7 @@ impl Target {
     /// Of what is written, in a row that is `there` or past the last, of so many `classes`.
     pub(super) fn new(target: I64, there: Bool, ignore_index: I32, classes: Dim) -> Target {
         let ignored = target.eq(ignore_index.i64());
-        let is_class = target.ge(0) & target.lt(U32::from(classes).i64());
+        let is_class = target.u64().lt(U32::from(classes).u64());
         let counts = is_class & !ignored & there;
         let instead = select(ignored, F32::from(0.0), f32::NAN);
         Target { counts, instead, class: select(counts, target.u32(), 0) }

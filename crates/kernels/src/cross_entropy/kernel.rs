@@ -84,15 +84,13 @@ impl Kernel for CrossEntropy {
                 let target = Target::new(target, row.lt(U32::from(a.x.dim(0))), a.ignore_index, classes);
                 // The thread that may overwrite it by its gradient reads it, and gives the loss.
                 let speaks = walk.owns(target.class, a.x.dim(0));
-                let logit = branch(
-                    target.counts & speaks,
-                    || match (self.separate, &a.target_logit) {
-                        (Separate::Values, Some(t)) => scalar(t, (row, 0usize.into())),
-                        (Separate::Rows, Some(t)) => scalar(t, (row, target.class)),
-                        _ => walk.element(0, target.class),
-                    },
-                    || F32::from(0.0),
-                );
+                let asks = target.counts & speaks;
+                let separate = |class| move |t| branch(asks, || scalar(t, (row, class)), || F32::from(0.0));
+                let logit = match (self.separate, &a.target_logit) {
+                    (Separate::Values, Some(t)) => separate(0.into())(t),
+                    (Separate::Rows, Some(t)) => separate(target.class)(t),
+                    _ => walk.held_element(&x, asks, target.class),
+                };
                 let weight = target.weight(weights);
 
                 // Where nothing is smoothed, two sums less.

@@ -9,6 +9,9 @@ use warpsmith_dsl::bundle::Bundle;
 use warpsmith_dsl::prelude::*;
 use warpsmith_dsl::{Part, Stored};
 
+/// Bytes of registers at most that one element is picked out of.
+const PICKED: usize = 64;
+
 /// A kernel's rows.
 pub(crate) struct Rows<'p> {
     plan: &'p RowPlan,
@@ -203,6 +206,24 @@ impl<'w> Walk<'w> {
         let input = &self.rows.inputs[which];
         let staged = self.stage.and_then(|stage| self.rows.ring.as_ref()?.element(which, stage, column));
         staged.unwrap_or_else(|| scalar(input, (self.row(), column)))
+    }
+
+    /// The same of a row that is held as `x` gives it, where this thread `asks` for it: picked out of registers, or read again.
+    pub(crate) fn held_element(&self, x: impl Fn(Chunk<'w>) -> Frag<Stored>, asks: Bool, column: U32) -> F32 {
+        if !self.picks() {
+            return branch(asks, || self.element(0, column), || F32::from(0.0));
+        }
+        let (plan, vector) = (self.plan, self.plan.tv.vector());
+        let (within, run) = (column % plan.tile()[1], vector * plan.group.threads_per_row);
+        x(self.held()).pick(within / run * vector + within % vector).f32().numbers()[0]
+    }
+
+    /// Whether one element of a held row is picked out of registers: that waits for nothing that the row does not wait for, but
+    /// takes some. Not so where several warps share a row of packed elements: there are fewer of them for it.
+    fn picks(&self) -> bool {
+        let (plan, bytes) = (self.plan, self.rows.inputs[0].dtype().bytes());
+        let whole = plan.holds && plan.ring.is_none() && plan.slices() == 1;
+        whole && plan.tv.values() * bytes <= PICKED && (bytes == 4 || plan.group.threads_per_row <= 32)
     }
 
     /// Whether this thread, of all that share its row, has a column of it; of rows that are there.

@@ -129,6 +129,31 @@ fn parts() -> Vec<Case> {
             }));
         }
     }
+    // One element, at an index that is known at run time.
+    for dtype in DType::ALL {
+        for vector in [1, 2, 4, 8] {
+            let body = move |a: &CaseParams| {
+                let one = Tv::rows(1, 32, 1, 1).unwrap();
+                let to = a.y.broadcast(1).tile(one.tile(), (0, 0)).partition(&one, thread_idx().x);
+                to.store(mine(&a.x, vector).load().pick(thread_idx().x % (2 * vector)));
+            };
+            let name = format!("pick {dtype} {vector}");
+            all.push(Case::new(
+                name,
+                dtype,
+                (dtype, 32),
+                words::<u8>(64 * vector * dtype.bytes()),
+                body,
+                move |x, y| {
+                    for (lane, picked) in y.chunks(dtype.bytes()).enumerate() {
+                        let index = lane % (2 * vector);
+                        let column = index / vector * vector * 32 + lane * vector + index % vector;
+                        assert_eq!(&x[column * dtype.bytes()..][..dtype.bytes()], picked);
+                    }
+                },
+            ));
+        }
+    }
     // Through floats and back.
     let there = [F32, F16, BF16, E4M3, E5M2, DType::I8, DType::U8, DType::I16, DType::U16];
     for dtype in there {
