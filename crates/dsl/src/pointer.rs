@@ -333,17 +333,7 @@ impl<T: Element> Pointer<T> {
     #[track_caller]
     pub fn load_if(self, condition: Bool, otherwise: impl Into<T>) -> T {
         let otherwise = otherwise.into();
-        let (at, handle) = (Location::caller(), otherwise.handle());
-        let Some(fill) = with(|t| t.number_just_made(handle)) else {
-            return branch(condition, || self.load(), || otherwise);
-        };
-        if !self.check_vector(1, at) {
-            return T::from_handle(poison());
-        }
-        let (access, mut args) = (self.access(true), self.operands());
-        args.push(condition.h);
-        let op = Op::Load { space: self.space, offset: self.offset, fill: Some(fill), access };
-        T::from_handle(with(|t| t.record(op, &args, &[T::TYPE], at)[0]))
+        branch(condition, || self.load(), || otherwise)
     }
 
     /// Replaces what is there.

@@ -281,15 +281,6 @@ impl Trace {
         made
     }
 
-    /// The bits of a value, if it is a number and what was recorded last.
-    pub(crate) fn number_just_made(&self, h: Handle) -> Option<u64> {
-        let last = self.blocks.last()?.insts.last()?;
-        match last.op {
-            Op::Const(bits) if last.results.as_slice() == [Value(h.id)] => Some(bits),
-            _ => None,
-        }
-    }
-
     /// Adds an `else` to the `if` recorded last, when nothing came between.
     pub(crate) fn amend(&mut self, position: usize, extra: Block) -> bool {
         let Some(here) = self.blocks.last_mut() else { return false };
