@@ -4,6 +4,7 @@ import torch
 
 import candidates
 import cells
+import report
 import timing
 
 # Pairs in a graph: the second norm of a pair takes what the first gave, and the next pair what the second gave.
@@ -70,7 +71,7 @@ def decode(table, libraries, clock, options):
             try:
                 graph, out = _captured(norm, x)
             except Exception as error:  # A library that can not be captured is a result.
-                note = f"{type(error).__name__}: {error}".replace("\n", " ")[:160]
+                note = report.said(error)
                 table.add(section="decode", op="rms_norm pair", dtype="bf16", rows=rows, dim=dim, candidate=name, note=note)
                 continue
             graph.replay()
@@ -120,7 +121,7 @@ def host(table, libraries, clock):
         registered = torch.ops.quack._rmsnorm_fwd
         calls["quack rms_norm"] = lambda: forward(x, weight, eps=1e-6)
         # What a compiled graph calls: outside of one QuACK's functions skip the dispatcher.
-        calls["quack rms_norm, torch.ops"] = lambda: registered(x, weight, torch.empty_like(x))
+        calls["quack rms_norm, torch.ops"] = lambda: registered(x, weight, torch.empty_like(x), *[None] * 5)
         calls["quack rms_norm of (2, 4, 4096)"] = lambda: norm_of(three, weight, eps=1e-6)
         calls["quack rms_norm, autograd"] = lambda: norm_of(taught, learned, eps=1e-6)
         calls["quack softmax"] = lambda: libraries.quack_softmax.softmax_fwd(x)

@@ -57,7 +57,7 @@ def cell(table, section, op, dtype, rows, dim, libraries, clock, options):
             errors[name] = check(name, result if isinstance(result, (tuple, list)) else (result,))
             runs[name] = call
         except Exception as error:  # Whatever a library says of a shape it does not take is a result.
-            note = f"{type(error).__name__}: {error}".replace("\n", " ")[:160]
+            note = report.said(error)
             table.add(**common, candidate=name, right="no", note=note)
         result = None
     notes = {}

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 
 COLUMNS = [
     *("section", "op", "dtype", "rows", "dim", "candidate", "rounds"),
@@ -12,6 +13,12 @@ COLUMNS = [
 ]
 # Whose times the others' are compared with.
 AGAINST = ("copy", "read", "quack")
+
+
+def said(error):
+    """One line of what a library said of a call that it does not take, without the colours of a terminal."""
+    words = re.sub(r"\x1b\[[0-9;]*m", "", f"{type(error).__name__}: {error}")
+    return " ".join(words.split())[:160]
 
 
 class Table:
