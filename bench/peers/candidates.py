@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import sys
 
 import torch
 
@@ -15,9 +16,11 @@ READ_ROW = 8192
 
 
 def _module(name):
+    """A module; without it, `None`, and on stderr what is missing: results do not show who was left out."""
     try:
         return importlib.import_module(name)
-    except ImportError:
+    except ImportError as error:
+        print(f"{name} takes no part: {error}", file=sys.stderr)
         return None
 
 
