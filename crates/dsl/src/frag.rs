@@ -191,7 +191,7 @@ impl Frag<Stored> {
     /// # use warpsmith_dsl::prelude::*;
     /// # trace("example", || {
     /// let x = Frag::of(&[F32::from(1.0), F32::from(2.0)]);
-    /// let mine: F32 = x.pick(lane_id() % 2).f32().numbers()[0];
+    /// let mine: F32 = x.pick(lane_idx() % 2).f32().numbers()[0];
     /// # }).unwrap();
     /// ```
     #[track_caller]
