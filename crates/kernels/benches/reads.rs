@@ -75,6 +75,7 @@ impl Kernel for Read {
     fn body(&self, a: ReadParams) {
         let tile = self.by.bytes() / 4;
         let policy = self.mark.map(|mark| CachePolicy::fractional(mark, 1.0));
+        let bulk = policy.map_or(Bulk::new(), |policy| Bulk::new().policy(policy));
         match self.by {
             By::Loads { threads, accesses } => {
                 let tv = Tv::rows(1, threads, 4, accesses).expect("a tile");
@@ -90,7 +91,6 @@ impl Kernel for Read {
                 fence_barrier_init();
                 sync_threads();
                 when(thread_idx().x.eq(0), || {
-                    let bulk = policy.map_or(Bulk::new(), |policy| Bulk::new().policy(policy));
                     bulk.load(memory.at(0), a.x.at((block_idx().x, 0)), tile, barrier.at(0));
                     barrier.at(0).arrive_expect(self.by.bytes());
                 });
@@ -106,7 +106,6 @@ impl Kernel for Read {
                 let fetch = |turn: value::U32| {
                     let (at, stage) = (first + turn * step, turn % stages);
                     when(at.lt(tiles), || {
-                        let bulk = policy.map_or(Bulk::new(), |policy| Bulk::new().policy(policy));
                         bulk.load(memory.at(stage * tile), a.x.at((at, 0)), tile, barriers.at(stage));
                         barriers.at(stage).arrive_expect(self.by.bytes());
                     });

@@ -219,7 +219,8 @@ impl<'w> Walk<'w> {
     }
 
     /// Whether one element of a held row is picked out of registers: that waits for nothing that the row does not wait for, but
-    /// takes some. Not so where several warps share a row of packed elements: there are fewer of them for it.
+    /// takes registers for itself, with which fewer blocks fit. Where several warps share a row of packed elements that costs more
+    /// than it gains.
     fn picks(&self) -> bool {
         let (plan, bytes) = (self.plan, self.rows.inputs[0].dtype().bytes());
         let whole = plan.holds && plan.ring.is_none() && plan.slices() == 1;
