@@ -68,8 +68,14 @@ def cell(table, section, op, dtype, rows, dim, libraries, clock, options):
     else:
         runs = {"copy": candidates.copy_of(total, clock.device), **runs}
     clock.free()
-    names = list(runs)
-    rounds = timing.rounds_of(clock, list(runs.values()), options.seconds_per_cell, options.rounds)
+    names, seconds = list(runs), options.seconds_per_cell / options.placements
+    rounds, kept = timing.rounds_of(clock, list(runs.values()), seconds, options.rounds), []
+    for _ in range(1, options.placements):
+        # Those that were timed are kept, so that the next tensors lie elsewhere.
+        kept.append(runs)
+        made, _ = candidates.make(op, libraries, cells.DTYPES[dtype], rows, dim, clock.device)
+        runs = {name: made.get(name, runs[name]) for name in names}
+        rounds += timing.rounds_of(clock, list(runs.values()), seconds, options.rounds)
     for index, name in enumerate(names):
         low, middle, high = timing.quartiles([row[index] for row in rounds])
         row = {**common, "candidate": name, "rounds": len(rounds), "us": middle, "us_q1": low, "us_q3": high}
@@ -111,6 +117,8 @@ def main():
     parser.add_argument("--edge-candidates", type=listed, default=["warpsmith"], help="the same for the section edges")
     parser.add_argument("--rounds", type=int, help="of each cell; else as many as --seconds-per-cell allow")
     parser.add_argument("--seconds-per-cell", type=float, default=0.6)
+    placed = "places in memory that a cell's tensors are given in turn: short kernels depend on it by up to a tenth"
+    parser.add_argument("--placements", type=int, default=1, help=placed)
     flushed = "what a flush of the cache before each run does to 256 MiB: `read` leaves no changed lines to be written back"
     parser.add_argument("--flush", choices=timing.Flush.KINDS, default="write", help=flushed)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu tries the script, slowly")
