@@ -5,6 +5,7 @@ use crate::flow::select;
 use crate::frag::{Frag, Stored};
 use crate::machine::ptx;
 use crate::narrow::U8;
+use crate::options::target;
 use crate::packed::{BF16x2, F16x2};
 use crate::packing::{repeated, word};
 use crate::part::element;
@@ -65,15 +66,50 @@ impl Frag<Stored> {
 
 /// Starts to copy 4, 8 or 16 neighbouring bytes from global to shared memory (`cp.async`; 16 go past L1), with the cache
 /// policy of `from`. Both begin at a multiple of as many. Where they are not `there`, nothing is read and zeros are written.
+///
+/// ```
+/// # use warpsmith_dsl::prelude::*;
+/// # use warpsmith_dsl::{cute, runs::copy_async};
+/// # fn example(row: Pointer<U8>) {
+/// let (stage, at) = (Shared::<U8>::aligned("stage", 4096, 16), thread_idx().x * 16);
+/// let once = CachePolicy::fractional(Eviction::First, 1.0);
+/// let from = row.policy(once).offset(Dim::from(at)).assume_aligned(16);
+/// copy_async(stage.at(at).assume_aligned(16), from, 16, None);
+/// cute::cp_async_fence();
+/// # }
+/// ```
 #[track_caller]
 pub fn copy_async(to: Pointer<U8>, from: Pointer<U8>, bytes: usize, there: Option<Bool>) {
-    copy(to, from, bytes, there.map(|there| select(there, U32::from(bytes), U32::from(0))));
+    copy(in_register(to, &from), from, bytes, there.map(|there| size(there, bytes)));
 }
 
 /// The same of as many bytes as are there: zeros are written for the others.
 #[track_caller]
 pub fn copy_async_part(to: Pointer<U8>, from: Pointer<U8>, bytes: usize, there: impl Into<U32>) {
-    copy(to, from, bytes, Some(there.into()));
+    copy(in_register(to, &from), from, bytes, Some(there.into()));
+}
+
+/// As [`copy_async`], for a thread that itself reads what it copied, by the same pointer: its address is in a register for
+/// that, and nothing is done to get it there.
+#[track_caller]
+pub fn copy_async_own(to: Pointer<U8>, from: Pointer<U8>, bytes: usize, there: Option<Bool>) {
+    copy(to, from, bytes, there.map(|there| size(there, bytes)));
+}
+
+#[track_caller]
+fn size(there: Bool, bytes: usize) -> U32 {
+    select(there, U32::from(bytes), U32::from(0))
+}
+
+/// The pointer with its address in one register. From sm_90 on a copy can add a uniform register to it; of one with a cache policy
+/// assemblers of CUDA 12.9 to 13.3, those in drivers too, then encode another register than they mean (13.5 does not). No
+/// address in shared memory has the bit that is cleared, which they do not know.
+#[track_caller]
+fn in_register(mut to: Pointer<U8>, from: &Pointer<U8>) -> Pointer<U8> {
+    if from.policy.is_some() && target().number >= 90 {
+        to.address = (U32 { h: to.address } & 0x7fff_ffff).h;
+    }
+    to
 }
 
 #[track_caller]

@@ -3,7 +3,12 @@
 
 mod common;
 
+extern crate warpsmith_kernels as warpsmith;
+
 use common::assemble::{Assembled, or_skip, tensor};
+use warpsmith_dsl::cute::{cp_async_fence, cp_async_wait};
+use warpsmith_dsl::prelude::*;
+use warpsmith_dsl::runs::{copy_async, copy_async_own};
 use warpsmith_dsl::{DType, Target};
 use warpsmith_kernels::{gemm, rms_norm, softmax};
 use warpsmith_runtime::report::{Access, Assembler, Disassembler};
@@ -78,4 +83,64 @@ fn the_hopper_gemm_keeps_its_accumulators_in_flight() {
         assert!(found >= least, "{found} of {opcode}");
     }
     assert_eq!(code.global(Access::Load).count() + code.global(Access::Store).count(), 0);
+}
+
+/// Copies 16 bytes a thread with a cache policy, which other threads read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Copies {
+    /// As if the thread itself read them, which it does not.
+    own: bool,
+}
+
+#[derive(KernelArgs)]
+struct CopiesArgs<'a> {
+    #[tensor(n)]
+    x: &'a TensorArg,
+    #[tensor(n)]
+    y: &'a mut TensorArg,
+}
+
+impl Kernel for Copies {
+    type Args = CopiesParams;
+
+    fn name(&self) -> String {
+        "copies".into()
+    }
+
+    fn launch(&self, _: &CopiesArgs<'_>) -> Launch {
+        Launch::grid(1).block(32)
+    }
+
+    fn body(&self, a: CopiesParams) {
+        let (i, tile) = (thread_idx().x, Shared::<U8>::aligned("tile", 512, 16));
+        let first = a.x.at::<U32>((0,)).policy(CachePolicy::fractional(Eviction::First, 1.0)).cast();
+        let at = i * 16;
+        let (to, from) = (tile.at(at).assume_aligned(16), first.offset(Dim::from(at)).assume_aligned(16));
+        if self.own {
+            copy_async_own(to, from, 16, None)
+        } else {
+            copy_async(to, from, 16, None)
+        }
+        cp_async_fence();
+        cp_async_wait(0);
+        sync_threads();
+        a.y.at::<U32>((i,)).store(tile.at(i * 4).assume_aligned(4).cast::<U32>().load());
+    }
+}
+
+#[test]
+fn copies_with_a_policy_have_their_address_in_one_register() {
+    let (Some(assembler), Some(disassembler)) = (or_skip(Assembler::find()), or_skip(Disassembler::find())) else {
+        return;
+    };
+    let (x, mut y) = (tensor(1 << 40, DType::U32, &[128]), tensor(1 << 41, DType::U32, &[128]));
+    for target in [Target::SM_80, Target::SM_90A, Target::SM_100A] {
+        // Where it is not kept from them, assemblers do it for Hopper: the test can fail.
+        for own in [false, true] {
+            let host = CopiesArgs { x: &x, y: &mut y };
+            let kernel = Assembled::new(&assembler, &Copies { own }, &host, target);
+            let uniform = kernel.copies_by_uniform_registers(&disassembler);
+            assert_eq!(uniform, own && target != Target::SM_80, "{}, own: {own}", kernel.name);
+        }
+    }
 }

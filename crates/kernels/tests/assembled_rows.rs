@@ -6,16 +6,19 @@
 mod common;
 
 use common::assemble::{Assembled, or_skip, tensor};
+use std::sync::LazyLock;
 use warpsmith_dsl::{DType, TensorArg};
 use warpsmith_kernels::cross_entropy::{self, CrossEntropyArgs, CrossEntropyBackwardArgs};
 use warpsmith_kernels::gate::Candidate;
 use warpsmith_kernels::norm::{self, Kind, NormArgs, NormBackward, NormBackwardArgs};
 use warpsmith_kernels::rows::{RowPlan, Summing};
 use warpsmith_kernels::softmax::{self, SoftmaxBackwardArgs};
-use warpsmith_runtime::report::Assembler;
+use warpsmith_runtime::report::{Assembler, Disassembler};
 use warpsmith_types::Chip;
 
 const ROWS: usize = 64;
+
+static DISASSEMBLER: LazyLock<Option<Disassembler>> = LazyLock::new(|| or_skip(Disassembler::find()));
 
 /// What the gate takes.
 fn taken<P>(candidates: Vec<Candidate<P>>) -> P {
@@ -26,6 +29,9 @@ fn check(kernel: &Assembled, rows: &RowPlan) {
     println!("{}: {:?} registers, {rows}", kernel.name, kernel.report.registers);
     let budget = 65_536 / (rows.threads() * rows.ring.map_or(1, |ring| ring.resident)).max(256);
     kernel.check((budget as u32 / 8 * 8).min(255));
+    if let (Some(disassembler), true) = (&*DISASSEMBLER, rows.ring.is_some()) {
+        assert!(!kernel.copies_by_uniform_registers(disassembler), "{}", kernel.name);
+    }
 }
 
 fn all(assembler: &Assembler, dtype: DType, dim: usize, chip: &Chip) {

@@ -9,7 +9,7 @@ use super::shifted::{self, SLACK};
 use warpsmith_dsl::Stored;
 use warpsmith_dsl::cute::{cp_async_fence, cp_async_wait};
 use warpsmith_dsl::prelude::*;
-use warpsmith_dsl::runs::{Run, copy_async};
+use warpsmith_dsl::runs::{Run, copy_async_own};
 
 /// The stages of a group, for every tensor that comes by rows.
 pub(crate) struct Ring<'p> {
@@ -147,7 +147,7 @@ impl<'p> Ring<'p> {
                         (a, b) => a.or(b),
                     };
                     let bytes = plan.tv.vector() * input.rows.dtype().bytes();
-                    copy_async(to.offset(offset), from.offset(offset), bytes, condition);
+                    copy_async_own(to.offset(offset), from.offset(offset), bytes, condition);
                 }
             }
         });

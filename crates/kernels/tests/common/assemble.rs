@@ -49,6 +49,13 @@ impl Assembled {
         check(&self.name, &self.report, budget);
     }
 
+    /// Whether a copy into shared memory adds a uniform register to its address: with a cache policy, assemblers of CUDA 12.9 to
+    /// 13.3 then encode another one than they mean.
+    pub fn copies_by_uniform_registers(&self, disassembler: &Disassembler) -> bool {
+        let code = self.code(disassembler);
+        code.instructions.iter().any(|i| i.is("LDGSTS") && i.operands.contains("+UR"))
+    }
+
     /// The machine code of its one kernel, which touches no local memory.
     pub fn code(&self, disassembler: &Disassembler) -> MachineCode {
         let mut all = disassembler.disassemble(&self.cubin).unwrap();

@@ -1,7 +1,9 @@
 //! Copies that go on by themselves: bulk copies, boxes of tensors, and memory of several devices.
 
 use crate::harness::{Case, CaseParams, Host, words};
+use warpsmith_dsl::cute::{cp_async_fence, cp_async_wait};
 use warpsmith_dsl::prelude::*;
+use warpsmith_dsl::runs::{copy_async, copy_async_part};
 
 fn hopper(t: Target) -> bool {
     t.number >= 90
@@ -74,8 +76,31 @@ fn reduced(name: &str, n: usize, f: impl Fn(&CaseParams, &Shared<U32>) + Send + 
     })
 }
 
+/// 128 words through shared memory, 16 bytes a thread by `f` with a cache policy, read back by other threads.
+fn copied(name: &str, f: impl Fn(Pointer<U8>, Pointer<U8>) + Send + Sync + 'static) -> Case {
+    let body = move |a: &CaseParams| {
+        let (i, tile) = (thread_idx().x, Shared::<U8>::aligned("tile", 512, 16));
+        let first = a.x.at::<U32>((0,)).policy(CachePolicy::fractional(Eviction::First, 1.0)).cast::<U8>();
+        // One offset for both is what has assemblers add a uniform register to it.
+        let at = i * 16;
+        f(tile.at(at).assume_aligned(16), first.offset(Dim::from(at)).assume_aligned(16));
+        cp_async_fence();
+        cp_async_wait(0);
+        sync_threads();
+        for k in 0..4 {
+            let word = tile.at((i + k * 32) * 4).assume_aligned(4).cast::<U32>();
+            a.y.at::<U32>((i + k * 32,)).store(word.load());
+        }
+    };
+    Case::new(name, DType::U32, (DType::U32, 128), words::<u32>(128), body, |x, y| assert_eq!(x, y))
+        .on(|t| t.number >= 80)
+}
+
 pub fn cases() -> Vec<Case> {
     let mut all = vec![
+        copied("copy policy", |to, from| copy_async(to, from, 16, None)),
+        copied("copy policy, there", |to, from| copy_async(to, from, 16, Some(thread_idx().x.lt(32)))),
+        copied("copy policy, a part", |to, from| copy_async_part(to, from, 16, 16)),
         loaded("bulk load", |a, tile, barrier| Bulk::new().load(tile.at(0), a.x.at((0,)), 256, barrier)),
         loaded("bulk load policy", |a, tile, barrier| {
             let bulk = Bulk::new().policy(CachePolicy::fractional(Eviction::First, 1.0));
